@@ -1,0 +1,45 @@
+# Tools run by version: they are no requirements of this module.
+GOLANGCI_LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
+FUZZTIME     ?= 30s
+BENCHTIME    ?= 1s
+
+.PHONY: all build test test-with-cover lint fmt tidy generate bench fuzz cases run
+
+all: lint test build
+
+build: ## the two commands, into bin/
+	go build -o bin/ ./cmd/...
+
+test: ## all tests with the race detector
+	go test -race -timeout 240s ./...
+
+test-with-cover:
+	go test -race -timeout 240s -coverprofile=bin/cover.out ./...
+
+lint:
+	$(GOLANGCI_LINT) run ./...
+
+fmt:
+	$(GOFUMPT) -extra -w .
+
+tidy:
+	go mod tidy
+
+generate: ## goldens and generated documents; look at the difference before you commit it
+	go test ./translate/otlp ./translate/session ./internal/replay -update
+
+bench: ## decode, fold, output and whole replay, each beside its floor
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./translate/... ./internal/...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@set -e; for pkg in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; done
+
+cases: ## the conformance suite, for the areas that this release claims
+	../shared/cases/run --area stream,private --mode replay
+
+run:
+	go run ./cmd/agentreplay testdata/sessions
