@@ -60,6 +60,9 @@ type Record struct {
 
 	CWD     string   // working directory, "" when not stated; resolves paths, leaves only under capture identity
 	Version string   // version of the agent program, "" when not stated
+
+	PermissionMode string // how the agent asks for permission, "" when not stated; it changes within a session
+
 	User    Text     // account or e-mail, for capture identity
 	Branch  Text     // version control branch, for capture identity
 	MCP     []string // names of MCP servers, longest name first; nil when not stated

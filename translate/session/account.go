@@ -1,0 +1,451 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"sort"
+
+	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/price"
+)
+
+// maxRegisters bounds the responses whose usage is remembered; beyond it the oldest are forgotten, and
+// a copy of one of those would count again.
+const maxRegisters = 1 << 20
+
+type registerKey struct{ agent, id, model string }
+
+// register is what has been counted for one response: per class the maximum seen, whatever session,
+// source or order it came in (telemetry contract, section 7).
+type register struct {
+	tokens translate.Tokens
+	owner  *session
+}
+
+type registers struct {
+	m    map[registerKey]*register
+	fifo []registerKey
+}
+
+func (r *registers) get(k registerKey) *register {
+	reg := r.m[k]
+	if reg == nil {
+		if len(r.fifo) >= maxRegisters {
+			delete(r.m, r.fifo[0])
+			r.fifo = r.fifo[1:]
+		}
+		reg = &register{}
+		r.m[k] = reg
+		r.fifo = append(r.fifo, k)
+	}
+	return reg
+}
+
+// account is what a segment has used: S by its responses, T by accepted steps of running totals. The
+// segment contributes the larger of both, per model and class (ruling 45).
+type account struct {
+	models map[string]*modelAccount
+	list   []*modelAccount
+
+	incomplete int64
+	reported   translate.Opt[float64]
+	closed     bool
+}
+
+type modelAccount struct {
+	label    string
+	raw      string // a raw id of the model, for its provider
+	s, t     translate.Tokens
+	out      translate.Tokens // contributed so far
+	estimate float64
+	priced   bool // some usage had a price
+	unpriced bool // some had none
+	reported float64
+}
+
+func newAccount() account { return account{models: map[string]*modelAccount{}} }
+
+func (a *account) model(label, raw string) *modelAccount {
+	m := a.models[label]
+	if m == nil {
+		m = &modelAccount{label: label, raw: raw}
+		a.models[label] = m
+		a.list = append(a.list, m)
+	}
+	return m
+}
+
+// lift counts what raises the larger of S and T, under the labels of the row that raised it.
+func (m *modelAccount) lift(g *segment, subagent bool) {
+	want := maxTokens(m.s, m.t)
+	d := subTokens(want, m.out)
+	if d == (translate.Tokens{}) {
+		return
+	}
+	m.out = want
+	g.step(translate.Step{Metric: translate.MetricTokens, Tokens: d, Model: m.label, Provider: price.Provider(m.raw), Subagent: subagent})
+}
+
+// label is the metric label of a raw model id.
+func (a *Assembler) label(model string) string {
+	if a.cfg.Prices == nil {
+		return price.Label(model, nil)
+	}
+	return a.cfg.Prices.Label(model)
+}
+
+// count counts a response's usage as far as it is new.
+func (a *Assembler) count(r *row, resp *response) {
+	if !resp.has {
+		return
+	}
+	if p := &r.f.src.running; resp.source != p || resp.turn != p.turn {
+		resp.source, resp.turn = p, p.turn
+		p.seen = append(p.seen, resp)
+	}
+	s := resp.agent.s
+	if resp.reg == nil {
+		resp.reg = a.registers.get(s.registerKey(resp, ""))
+	}
+	a.countUsage(resp, resp.model, &resp.usage, resp.reg, &resp.cost, &resp.price)
+	for _, it := range resp.usage.Iterations {
+		if it.Model == "" || a.label(it.Model) == a.label(resp.model) {
+			continue
+		}
+		second := resp.second(it.Model)
+		if second.reg == nil {
+			second.reg = a.registers.get(s.registerKey(resp, it.Model))
+		}
+		u := it.Usage
+		mergeUsage(&second.usage, &u)
+		a.countUsage(resp, it.Model, &second.usage, second.reg, &second.cost, &second.price)
+	}
+}
+
+func (resp *response) second(model string) *iteration {
+	for _, it := range resp.iters {
+		if it.model == model {
+			return it
+		}
+	}
+	it := &iteration{model: model}
+	resp.iters = append(resp.iters, it)
+	return it
+}
+
+func (s *session) registerKey(resp *response, model string) registerKey {
+	if resp.key != "" {
+		return registerKey{s.agent, resp.key, model}
+	}
+	return registerKey{s.agent, s.id + "\x00" + resp.id, model}
+}
+
+// countUsage moves the register to usage, the segment's sums by the same, and the estimate to its price.
+func (a *Assembler) countUsage(resp *response, model string, u *translate.Usage, reg *register, cost *float64, state *priced) {
+	g := resp.seg
+	m := g.acc.model(a.label(model), model)
+	if m.raw == "" {
+		m.raw = model
+	}
+	now := maxTokens(disjoint(u), reg.tokens)
+	if d := subTokens(now, reg.tokens); d != (translate.Tokens{}) {
+		reg.tokens = now
+		m.s = addTokens(m.s, d)
+		m.lift(g, !resp.agent.main)
+	}
+	if usd, ok := a.cost(model, u); ok {
+		m.estimate += usd - *cost
+		*cost, *state = usd, priceKnown
+		m.priced = true
+	} else {
+		*state = priceUnknown
+		m.unpriced = true
+	}
+}
+
+func (a *Assembler) cost(model string, u *translate.Usage) (float64, bool) {
+	if a.cfg.Prices == nil || model == "" {
+		return 0, false
+	}
+	write := cacheWrite(u)
+	return a.cfg.Prices.Cost(model, price.Usage{
+		Input: u.Input.V, CacheRead: u.CacheRead.V, CacheWrite1h: u.CacheWrite1h.V, CacheWrite5m: write - u.CacheWrite1h.V,
+		Output: u.Output.V, WebSearches: u.WebSearches.V, Speed: u.Speed,
+	})
+}
+
+// running is the running totals of one process (formats: accounting rule 3). A baseline belongs to
+// the source, not to the session: a process may go on in another session.
+type running struct {
+	tokens map[string]translate.Tokens
+	costs  map[string]float64
+	cost   float64
+	any    bool // some total was accepted
+	index  translate.Opt[int64]
+	inits  int // start records since the last terminal record
+	turn   int
+	seen   []*response // responses of this turn
+}
+
+// step accepts a terminal record: what its totals add to the last accepted ones.
+func (p *running) step(r *row, s *session) {
+	t, g := r.rec.Terminal, r.g
+	seen := p.seen
+	p.seen, p.turn = nil, p.turn+1
+	now, costs, order := p.totals(t, s.a)
+	if p.any && !(t.Cost.OK && t.Cost.V != 0) && allZero(now) && (len(order) > 0 || t.Usage == nil || disjoint(t.Usage) == (translate.Tokens{})) {
+		return // an all-zero record changes nothing
+	}
+	fresh := !p.any || t.Cost.OK && t.Cost.V < p.cost-1e-12
+	switch {
+	case len(order) > 0:
+		fresh = fresh || p.fell(now) || !p.covers(now, seen, s.a)
+	case t.Index.OK && p.index.OK:
+		fresh = fresh || t.Index.V != p.index.V+1
+	default:
+		fresh = fresh || p.inits > 0
+	}
+	base, baseCosts, baseCost := p.tokens, p.costs, p.cost
+	if fresh {
+		base, baseCosts, baseCost = nil, nil, 0
+	}
+	for _, l := range order {
+		m := g.acc.model(l.label, l.raw)
+		m.t = addTokens(m.t, subTokens(now[l.label], base[l.label]))
+		m.lift(g, false)
+	}
+	if len(order) > 0 {
+		g.acc.incomplete = 0
+		for _, other := range s.segs {
+			if !other.sent {
+				other.acc.incomplete = 0
+			}
+		}
+		p.tokens = now
+	} else {
+		s.beyond(r, seen)
+		if fresh {
+			p.tokens = nil
+		}
+	}
+	if t.Cost.OK {
+		g.acc.report(g, t.Cost.V-baseCost, order, costs, baseCosts, s.lastModel(seen))
+		p.cost = t.Cost.V
+	}
+	if costs != nil {
+		p.costs = costs
+	}
+	p.any, p.index, p.inits = true, t.Index, 0
+}
+
+type modelLabel struct{ label, raw string }
+
+// totals adds the entries of one model, which may stand under several ids (ruling 13).
+func (p *running) totals(t *translate.Terminal, a *Assembler) (map[string]translate.Tokens, map[string]float64, []modelLabel) {
+	if len(t.Models) == 0 {
+		return nil, nil, nil
+	}
+	now, costs := map[string]translate.Tokens{}, map[string]float64{}
+	var order []modelLabel
+	for i := range t.Models {
+		mu := &t.Models[i]
+		l := a.label(mu.Model)
+		if _, ok := now[l]; !ok {
+			order = append(order, modelLabel{l, mu.Model})
+		}
+		now[l] = addTokens(now[l], disjoint(&mu.Usage))
+		if mu.Cost.OK {
+			costs[l] += mu.Cost.V
+		}
+	}
+	return now, costs, order
+}
+
+// fell reports whether a counter is below the last accepted one: a missing model is zero.
+func (p *running) fell(now map[string]translate.Tokens) bool {
+	for l, old := range p.tokens {
+		n := now[l]
+		if n.Input < old.Input || n.CacheRead < old.CacheRead || n.CacheWrite < old.CacheWrite || n.Output < old.Output {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether the step covers the responses seen since the last terminal record.
+func (p *running) covers(now map[string]translate.Tokens, seen []*response, a *Assembler) bool {
+	sums := map[string]translate.Tokens{}
+	for _, resp := range seen {
+		l := a.label(resp.model)
+		sums[l] = addTokens(sums[l], disjoint(&resp.usage))
+	}
+	for l, u := range sums {
+		n, ok := now[l]
+		if !ok {
+			continue
+		}
+		old := p.tokens[l]
+		if n.Input-old.Input < u.Input || n.CacheRead-old.CacheRead < u.CacheRead ||
+			n.CacheWrite-old.CacheWrite < u.CacheWrite || n.Output-old.Output < u.Output {
+			return false
+		}
+	}
+	return true
+}
+
+// beyond counts what a terminal record without totals by model has more than the turn's main
+// responses (ruling 22).
+func (s *session) beyond(r *row, seen []*response) {
+	t := r.rec.Terminal
+	if t.Usage == nil {
+		return
+	}
+	told := disjoint(t.Usage)
+	var mine translate.Tokens
+	for _, resp := range seen {
+		if resp.agent.main {
+			mine = addTokens(mine, disjoint(&resp.usage))
+		}
+	}
+	extra := subTokens(told, mine)
+	if extra == (translate.Tokens{}) {
+		return
+	}
+	raw := s.lastModel(seen)
+	m := r.g.acc.model(s.a.label(raw), raw)
+	m.s = addTokens(m.s, extra)
+	m.lift(r.g, false)
+}
+
+// lastModel is the model of the turn's last main response, else the one the program started with.
+func (s *session) lastModel(seen []*response) string {
+	for i := len(seen) - 1; i >= 0; i-- {
+		if seen[i].agent.main && seen[i].model != "" {
+			return seen[i].model
+		}
+	}
+	return s.initModel
+}
+
+// report counts a reported cost. Its parts by model are told beside it; where they disagree with the
+// total, the total wins (ruling 17).
+func (a *account) report(g *segment, step float64, order []modelLabel, costs, base map[string]float64, rest string) {
+	step = max(step, 0)
+	a.reported = translate.Some(a.reported.V + step)
+	type part struct {
+		m   *modelAccount
+		usd float64
+	}
+	var parts []part
+	sum := 0.0
+	for _, l := range order {
+		if usd := costs[l.label] - base[l.label]; usd > 0 {
+			parts = append(parts, part{a.model(l.label, l.raw), usd})
+			sum += usd
+		}
+	}
+	if left := step - sum; left > 1e-12 || len(parts) == 0 {
+		parts = append(parts, part{a.model(g.s.a.label(rest), rest), max(left, 0)})
+	} else if left < -1e-12 {
+		for i := range parts {
+			parts[i].usd *= step / sum
+		}
+	}
+	for _, p := range parts {
+		p.m.reported += p.usd
+		if p.usd > 0 {
+			g.step(translate.Step{Metric: translate.MetricCost, Value: p.usd, Model: p.m.label, Provider: price.Provider(p.m.raw), Label: "reported"})
+		}
+	}
+}
+
+// close settles what only the end decides: the estimate where nothing was reported, what has no price,
+// and responses whose usage stayed incomplete.
+func (a *account) close(g *segment) {
+	if a.closed {
+		return
+	}
+	a.closed = true
+	for _, m := range a.list {
+		if a.reported.OK {
+			continue
+		}
+		if m.priced && m.estimate > 0 {
+			g.step(translate.Step{Metric: translate.MetricCost, Value: m.estimate, Model: m.label, Provider: price.Provider(m.raw), Label: "estimated"})
+		}
+		if m.unpriced {
+			if n := total(m.out); n > 0 {
+				g.step(translate.Step{Metric: translate.MetricUnpriced, Value: float64(n), Model: m.label})
+			}
+		}
+	}
+	if a.incomplete > 0 {
+		g.step(translate.Step{Metric: translate.MetricUsageIncomplete, Value: float64(a.incomplete)})
+	}
+}
+
+// fill puts the segment's totals on its root.
+func (a *account) fill(r *translate.RootAttrs) {
+	var sum translate.Tokens
+	estimate, priced, unpriced := 0.0, false, false
+	explained := 0.0
+	for _, m := range a.list {
+		sum = addTokens(sum, m.out)
+		estimate += m.estimate
+		priced = priced || m.priced
+		unpriced = unpriced || m.unpriced
+		if m.priced || !m.unpriced {
+			explained += m.estimate
+		} else {
+			explained += m.reported // nothing to compare with: its own report is all there is
+		}
+		if m.out != (translate.Tokens{}) {
+			r.Models = append(r.Models, translate.ModelTokens{Model: m.label, Tokens: m.out})
+		}
+	}
+	sort.Slice(r.Models, func(i, j int) bool { return r.Models[i].Model < r.Models[j].Model })
+	if len(a.list) > 0 {
+		r.Usage = translate.Some(sum)
+	}
+	r.UsageIncomplete = a.incomplete > 0
+	switch {
+	case a.reported.OK:
+		r.Cost, r.CostSource = a.reported, "reported"
+		if left := a.reported.V - explained; left > 1e-9 {
+			r.Unattributed = translate.Some(left)
+		}
+	case priced:
+		r.Cost, r.CostSource = translate.Some(estimate), "estimated"
+		r.CostIncomplete = unpriced
+	default:
+		r.CostIncomplete = unpriced
+	}
+}
+
+func addTokens(a, b translate.Tokens) translate.Tokens {
+	return translate.Tokens{Input: a.Input + b.Input, CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite,
+		Output: a.Output + b.Output, Reasoning: a.Reasoning + b.Reasoning}
+}
+
+// subTokens is a-b, class by class, never negative.
+func subTokens(a, b translate.Tokens) translate.Tokens {
+	return translate.Tokens{Input: max(0, a.Input-b.Input), CacheRead: max(0, a.CacheRead-b.CacheRead),
+		CacheWrite: max(0, a.CacheWrite-b.CacheWrite), Output: max(0, a.Output-b.Output), Reasoning: max(0, a.Reasoning-b.Reasoning)}
+}
+
+func maxTokens(a, b translate.Tokens) translate.Tokens {
+	return translate.Tokens{Input: max(a.Input, b.Input), CacheRead: max(a.CacheRead, b.CacheRead),
+		CacheWrite: max(a.CacheWrite, b.CacheWrite), Output: max(a.Output, b.Output), Reasoning: max(a.Reasoning, b.Reasoning)}
+}
+
+func total(t translate.Tokens) int64 { return t.Input + t.CacheRead + t.CacheWrite + t.Output }
+
+func allZero(m map[string]translate.Tokens) bool {
+	for _, t := range m {
+		if t != (translate.Tokens{}) {
+			return false
+		}
+	}
+	return true
+}

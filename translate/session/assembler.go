@@ -1,0 +1,196 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"strings"
+
+	"github.com/otelcol-agents/otelcol-agents/translate"
+)
+
+// maxPending bounds the records that a source may hold before a session is known for them.
+const maxPending = 64
+
+// Assembler folds decoded units into outputs. It is not safe for concurrent use.
+type Assembler struct {
+	cfg       Config
+	sessions  map[sessionKey]*session
+	order     []*session // in the order of their first record
+	resources map[translate.Resource]*translate.Resource
+	registers registers
+	sources   int
+	out       []translate.Output
+}
+
+type sessionKey struct{ agent, id string }
+
+// New is an Assembler without sessions.
+func New(cfg Config) *Assembler {
+	return &Assembler{
+		cfg:       cfg,
+		sessions:  map[sessionKey]*session{},
+		resources: map[translate.Resource]*translate.Resource{},
+		registers: registers{m: map[registerKey]*register{}},
+	}
+}
+
+// Source is one file, connection or request.
+type Source struct {
+	info    SourceInfo
+	n       uint64
+	feeds   map[*session]*feed
+	list    []*feed // in the order of their first record
+	session *session
+	pending []translate.Decoded // before the first record that tells a session
+	caller  *translate.Context
+	running running
+	derived bool
+}
+
+// Open begins a source.
+func (a *Assembler) Open(info SourceInfo) *Source {
+	a.sources++
+	return &Source{info: info, n: uint64(a.sources), feeds: map[*session]*feed{}, caller: info.Caller}
+}
+
+// Derive sets the id of the session if the source never names one. It counts until the first unit
+// that has to know its session.
+func (s *Source) Derive(id string) { s.info.Derived = id }
+
+// Step folds one decoded unit of the source.
+func (a *Assembler) Step(src *Source, d *translate.Decoded) {
+	rec := d.Record
+	if rec != nil && rec.Context != nil {
+		src.caller = rec.Context
+		return
+	}
+	if rec == nil {
+		if src.session == nil {
+			a.pend(src, d)
+			return
+		}
+		src.feed(src.session).diagnostic(d.Diagnostic)
+		return
+	}
+	switch {
+	case rec.Session != "":
+		if src.derived && src.session != nil && src.session.derived {
+			// The id came too late: spans under the derived one may be out (formats: session identity).
+			src.session.lateID = rec.Session
+		} else {
+			a.enter(src, rec.Session, false)
+		}
+	case src.session == nil && !acts(rec) && len(src.pending) < maxPending:
+		a.pend(src, d)
+		return
+	case src.session == nil:
+		a.enter(src, src.info.Derived, true)
+	}
+	src.feed(src.session).record(rec)
+}
+
+// acts reports whether a record may make a span final, so that its session must be known.
+func acts(rec *translate.Record) bool {
+	return rec.Response != nil || rec.Terminal != nil || len(rec.Results) > 0
+}
+
+func (a *Assembler) pend(src *Source, d *translate.Decoded) {
+	if len(src.pending) < maxPending {
+		src.pending = append(src.pending, *d)
+	}
+}
+
+// enter makes the session the source's current one and folds what waited for it.
+func (a *Assembler) enter(src *Source, id string, derived bool) {
+	if src.session != nil && src.session.id == id {
+		return
+	}
+	key := sessionKey{src.info.Agent, id}
+	s := a.sessions[key]
+	if s == nil {
+		s = newSession(a, key, src)
+		a.sessions[key] = s
+		a.order = append(a.order, s)
+	}
+	s.derived = s.derived || derived
+	src.derived = src.derived || derived
+	src.session = s
+	waiting := src.pending
+	src.pending = nil
+	for i := range waiting {
+		if waiting[i].Record != nil {
+			src.feed(s).record(waiting[i].Record)
+		} else {
+			src.feed(s).diagnostic(waiting[i].Diagnostic)
+		}
+	}
+}
+
+func (s *Source) feed(ses *session) *feed {
+	f := s.feeds[ses]
+	if f == nil {
+		f = &feed{src: s, s: ses}
+		s.feeds[ses] = f
+		s.list = append(s.list, f)
+		ses.feeds = append(ses.feeds, f)
+	}
+	return f
+}
+
+// End says that the source gives no more units. What a live source alone was feeding is closed.
+func (a *Assembler) End(src *Source) {
+	if src.session == nil && len(src.pending) > 0 {
+		a.enter(src, src.info.Derived, true)
+	}
+	for _, f := range src.list {
+		f.end()
+	}
+	for _, f := range src.list {
+		f.s.settleTimes()
+		if src.info.Live && !f.s.fed() {
+			f.s.close()
+			f.s.broken = true
+		}
+	}
+}
+
+// Close closes every session: the end of all input.
+func (a *Assembler) Close() {
+	for _, s := range a.order {
+		for _, f := range s.feeds {
+			f.end()
+		}
+		s.settleTimes()
+		s.close()
+	}
+}
+
+// Due closes what the clock has made final in sessions of live sources: responses that have a stop
+// reason, and sessions whose linger or idle timeout is over. now is in Unix nanoseconds.
+func (a *Assembler) Due(now int64) {
+	for _, s := range a.order {
+		s.due(now)
+	}
+}
+
+// Take gives what became final since the last Take, in order. The slice is the caller's.
+func (a *Assembler) Take() []translate.Output {
+	out := a.out
+	a.out = nil
+	return out
+}
+
+// resource gives the one Resource of an agent and version.
+func (a *Assembler) resource(agent, version string) *translate.Resource {
+	key := translate.Resource{Agent: agent, Version: version}
+	r := a.resources[key]
+	if r == nil {
+		r = &key
+		a.resources[key] = r
+	}
+	return r
+}
+
+// hasTerminal reports whether a format ends its turns with a record of their own (ruling 42).
+func hasTerminal(f translate.Format) bool { return !strings.HasSuffix(string(f), "_transcript") }

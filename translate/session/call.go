@@ -1,0 +1,536 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/ids"
+)
+
+// call is one tool call, from its block to its result.
+type call struct {
+	c        *translate.Call
+	agent    *agent
+	seg      *segment
+	node     node
+	start    int64
+	end      int64
+	measured bool
+	cwd      string // at the time of the call: a later change does not move its paths
+	server   bool
+	child    *agent
+
+	result     *translate.Result
+	resultAt   int64
+	exit       translate.Opt[int64]
+	bg         bool
+	taskID     string
+	taskStatus string
+	taskAt     int64
+	cutAt      int64 // a prompt came while it was open
+	settled    bool  // nothing will explain an error result any more
+	done       bool
+}
+
+// lastCall is the latest call with the id, nil when there is none.
+func (s *session) lastCall(id string) *call {
+	if list := s.calls[id]; id != "" && len(list) > 0 {
+		return list[len(list)-1]
+	}
+	return nil
+}
+
+// openCall is the only open call with the id: of the agent, else of any. It is nil when there is none
+// or more than one.
+func (s *session) openCall(id string, ag *agent) *call {
+	var found *call
+	n := 0
+	for _, c := range s.calls[id] {
+		if !c.done && c.result == nil && (ag == nil || c.agent == ag) {
+			found = c
+			n++
+		}
+	}
+	if n == 0 && ag == nil {
+		for _, c := range s.calls[id] {
+			if !c.done {
+				found = c
+				n++
+			}
+		}
+	}
+	if n != 1 {
+		return nil
+	}
+	return found
+}
+
+func (s *session) openCount(id string, ag *agent) int {
+	n := 0
+	for _, c := range s.calls[id] {
+		if !c.done && c.result == nil && (ag == nil || c.agent == ag) {
+			n++
+		}
+	}
+	return n
+}
+
+// call folds a call block. A call is known by its id and the response that issued it, since some
+// providers restart tool ids in every response; a repeated block of the same response is the same call.
+func (s *session) call(r *row, resp *response, tc *translate.Call) *call {
+	issued := [2]string{resp.id, tc.ID}
+	if _, known := s.issued[issued]; known {
+		return nil
+	}
+	s.issued[issued] = struct{}{}
+	g := resp.seg
+	c := &call{c: tc, agent: resp.agent, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
+		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: resp.id}}
+	s.calls[tc.ID] = append(s.calls[tc.ID], c)
+	s.open = append(s.open, c)
+	g.open++
+	g.units++
+	g.toolCalls++
+	g.tools[tc.Name]++
+	s.bound()
+	if ag := s.agents[tc.ID]; ag != nil {
+		ag.attach(c)
+	}
+	if e := s.early[tc.ID]; e != nil {
+		delete(s.early, tc.ID)
+		s.answer(c, e.res, e.t)
+	}
+	return c
+}
+
+// bound keeps the number of open calls below max_spans: beyond it the oldest ends as it is.
+func (s *session) bound() {
+	if len(s.open) <= s.a.cfg.MaxSpans {
+		return
+	}
+	c := s.open[0]
+	c.settled = true
+	c.close(s.latest)
+}
+
+// result folds a tool result.
+func (s *session) result(r *row, res *translate.Result) {
+	if res.Ends != nil {
+		k := s.tasks[res.Ends.TaskID]
+		if k == nil {
+			k = &task{id: res.Ends.TaskID}
+			s.tasks[res.Ends.TaskID] = k
+		}
+		if ended, _ := taskEnds(res.Ends.Status); ended {
+			s.taskEnd(k, res.Ends.Status, res.Ends.ExitCode, r.t)
+		}
+	}
+	c := s.openCall(res.CallID, r.ag)
+	if c == nil && s.openCount(res.CallID, r.ag) == 0 {
+		c = s.openCall(res.CallID, nil)
+		if c != nil && c.result != nil {
+			c = nil
+		}
+	}
+	if c != nil {
+		s.answer(c, res, r.t)
+		return
+	}
+	if s.openCount(res.CallID, nil) > 1 {
+		u := res.Unknown
+		if u == nil {
+			u = &translate.Unknown{Type: "tool_result", Bytes: res.Text.Bytes}
+		}
+		l := unknownLog(u)
+		l.Reason, l.CallID = translate.UnknownAmbiguousID, res.CallID
+		l.Body = "unknown " + string(l.Reason)
+		r.log(l, 1<<16)
+		return
+	}
+	if s.early[res.CallID] == nil && len(s.early) < s.a.cfg.MaxSpans {
+		s.early[res.CallID] = &early{res: res, rec: r.rec, t: r.t, src: r.source}
+		s.earlyList = append(s.earlyList, res.CallID)
+	}
+}
+
+// answer pairs a result with its call.
+func (s *session) answer(c *call, res *translate.Result, t int64) {
+	c.result, c.resultAt = res, t
+	c.start, c.end = min(c.start, t), max(c.end, t)
+	c.seg.touch(t)
+	if res.Denied {
+		s.deny(c.seg, c.c.ID)
+	}
+	if c.c.Launch && !res.Denied && (res.RanAgent || s.agents[c.c.ID] != nil || s.agentIDs[res.AgentID] != nil) {
+		ag := s.subagent(c.c.ID, res.AgentID, t)
+		ag.attach(c)
+		if res.AgentType != "" {
+			ag.name(res.AgentType)
+		}
+		if res.RanAgent {
+			ag.prove()
+		}
+		if ag.evidence {
+			ag.start(c.start)
+		}
+	}
+	id := res.TaskID
+	if id == "" && res.Async {
+		id = res.AgentID
+	}
+	if id != "" {
+		c.taskID = id
+		k := s.tasks[id]
+		if k == nil {
+			k = &task{id: id, callID: c.c.ID}
+			s.tasks[id] = k
+		} else if k.callID == "" {
+			k.callID = c.c.ID
+		}
+		if k.status != "" && c.taskStatus == "" {
+			c.taskStatus, c.taskAt = k.status, k.statusAt
+		}
+	}
+	c.bg = res.Async || c.c.Background && !res.IsError && !res.Denied && !res.Interrupted
+	if c.bg && res.Status == "completed" {
+		c.taskStatus, c.taskAt = firstOf(c.taskStatus, "completed"), max(c.taskAt, t)
+	}
+	if c.bg && c.child != nil {
+		c.child.background = true
+	}
+	c.decide()
+}
+
+// decide finishes the call if what is known decides its outcome.
+func (c *call) decide() {
+	res, s := c.result, c.agent.s
+	switch {
+	case c.done:
+	case c.bg:
+		if c.taskStatus != "" {
+			c.finish(taskOutcome(c.taskStatus), max(c.taskAt, c.resultAt))
+		}
+	case s.denied[c.c.ID] && (res == nil || res.IsError || res.Denied):
+		c.finish(translate.ToolDenied, c.end)
+	case res == nil:
+	case res.Success.OK && !res.Success.V, res.IsError && !res.Interrupted:
+		if c.settled || !hasTerminal(s.format) || c.server {
+			c.finish(translate.ToolError, c.end)
+		}
+	case res.Interrupted:
+		c.finish(translate.ToolInterrupted, c.end)
+	default:
+		c.finish(translate.ToolOK, c.end)
+	}
+}
+
+func taskOutcome(status string) string {
+	switch status {
+	case "completed":
+		return translate.ToolOK
+	case "failed":
+		return translate.ToolError
+	}
+	return translate.ToolKilled
+}
+
+// close ends an open call with its session, its agent or the bound of open calls.
+func (c *call) close(t int64) {
+	if c.done {
+		return
+	}
+	c.settled = true
+	c.decide()
+	if c.done {
+		return
+	}
+	if c.taskStatus != "" && !c.bg {
+		c.finish(taskOutcome(c.taskStatus), max(c.start, c.taskAt)) // ruling 28: ends with its task
+		return
+	}
+	if c.cutAt != 0 {
+		t = c.cutAt
+	}
+	if c.bg && c.resultAt > t {
+		t = c.resultAt
+	}
+	c.finish(translate.ToolIncomplete, max(c.start, t))
+}
+
+// endAbandoned ends calls that a prompt left behind, now that the agent went on without their results.
+func (s *session) endAbandoned(ag *agent) {
+	if len(s.open) == 0 {
+		return
+	}
+	for _, c := range append([]*call(nil), s.open...) {
+		if c.cutAt != 0 && !c.bg && c.result == nil && c.agent == ag {
+			c.close(c.cutAt)
+		}
+	}
+}
+
+// finish sends the call's span and its events.
+func (c *call) finish(outcome string, end int64) {
+	if c.done {
+		return
+	}
+	c.done = true
+	s, g := c.agent.s, c.seg
+	if i := slices.Index(s.open, c); i >= 0 {
+		s.open = slices.Delete(s.open, i, i+1)
+	}
+	if list := s.calls[c.c.ID]; len(list) > 1 {
+		// The latest stays for late rows; of the others only open ones can still be paired.
+		latest := list[len(list)-1]
+		s.calls[c.c.ID] = slices.DeleteFunc(list, func(o *call) bool { return o.done && o != latest })
+	}
+	c.end = max(c.start, end)
+	g.touch(c.end)
+	if c.child != nil && !c.child.sent {
+		failed := outcome == translate.ToolError || outcome == translate.ToolKilled
+		known := outcome != translate.ToolIncomplete && outcome != translate.ToolInterrupted
+		if c.child.ended {
+			c.child.failed = c.child.failed || failed
+		} else {
+			c.child.ended, c.child.failed, c.child.known = true, failed, known
+			if known && outcome != translate.ToolDenied {
+				c.child.touch(c.end)
+			}
+		}
+		c.child.finish(c.end)
+	}
+
+	t := &translate.ToolAttrs{
+		Name: c.c.Name, CallID: c.c.ID, Outcome: outcome, Kind: toolKind(c.c), ArgBytes: int64(c.c.ArgBytes),
+		Background: c.bg, ServerSide: c.server, Extension: c.server, Args: c.c.Args.Content, ExitCode: c.exit,
+		MCPServer: c.c.MCPServer, MCPTool: c.c.MCPTool,
+	}
+	if t.MCPServer == "" {
+		t.MCPServer, t.MCPTool = splitMCP(c.c.Name, s.mcp)
+	}
+	t.Extension = t.Extension || t.MCPServer != ""
+	for i := range c.c.Ops {
+		if c.c.Ops[i].Kind == translate.OpSkill {
+			t.Skill = c.c.Ops[i].Skill
+		}
+	}
+	sp := &translate.Span{Type: translate.SpanTool, Start: c.start, End: c.end, Agent: c.agent.typ, Tool: t, Cut: c.c.Args.Cut}
+	if res := c.result; res != nil {
+		t.ResultBytes = translate.Some(int64(res.Text.Bytes))
+		t.Result = res.Text.Content
+		sp.Cut = sp.Cut || res.Text.Cut
+		if res.ExitCode.OK {
+			t.ExitCode = res.ExitCode
+		}
+		t.Added, t.Removed = res.Added, res.Removed
+		if res.Duration.OK && res.Duration.V >= 0 {
+			t.Execution = res.Duration
+			if sp.End-sp.Start < res.Duration.V && sp.Start >= ordinalEnd {
+				sp.End = sp.Start + res.Duration.V // ruling 8
+				g.touch(sp.End)
+			}
+		}
+	}
+	if outcome == translate.ToolError || outcome == translate.ToolKilled {
+		sp.Error, sp.ErrType = true, c.errType(outcome, t.ExitCode)
+		if s.a.cfg.Capture.ToolResults && c.result != nil {
+			sp.Message = c.result.Text.Content
+		}
+	}
+	c.events(outcome, t.ExitCode)
+	g.span(sp, &c.node, c.agent.nodeIn(g))
+	g.outcomes[outcome]++
+	g.step(translate.Step{Metric: translate.MetricToolCalls, Value: 1, Tool: c.c.Name, Label: outcome})
+	if c.measured && !s.estimated && c.start >= ordinalEnd && (c.result != nil || c.taskStatus != "") {
+		d := sp.End - sp.Start
+		if t.Execution.OK {
+			d = t.Execution.V
+		}
+		g.step(translate.Step{Metric: translate.MetricToolDuration, Value: seconds(d), Tool: c.c.Name, Extension: t.Extension,
+			ErrType: sp.ErrType})
+	}
+	if outcome == translate.ToolOK {
+		for _, n := range []struct {
+			v     translate.Opt[int64]
+			label string
+		}{{t.Added, "added"}, {t.Removed, "removed"}} {
+			if n.v.OK && n.v.V > 0 {
+				g.step(translate.Step{Metric: translate.MetricLines, Value: float64(n.v.V), Label: n.label})
+			}
+		}
+	}
+	g.open--
+	s.settle(g)
+}
+
+func (c *call) errType(outcome string, exit translate.Opt[int64]) string {
+	switch {
+	case outcome == translate.ToolKilled:
+		return "killed"
+	case c.result != nil && c.result.TimedOut:
+		return "timeout"
+	case exit.OK && exit.V != 0:
+		return "exit_code"
+	}
+	return "tool_error"
+}
+
+func toolKind(c *translate.Call) translate.OpKind {
+	if len(c.Ops) == 0 || c.Ops[0].Kind == translate.OpNone {
+		return translate.OpUnknown
+	}
+	return c.Ops[0].Kind
+}
+
+var opEvents = map[translate.OpKind]translate.Event{
+	translate.OpCommand: translate.EventCommand,
+	translate.OpRead:    translate.EventRead,
+	translate.OpWrite:   translate.EventWrite,
+	translate.OpSearch:  translate.EventSearch,
+	translate.OpList:    translate.EventList,
+	translate.OpSkill:   translate.EventSkill,
+	translate.OpUnknown: translate.EventUnknown,
+}
+
+// events sends the normalized events of the call: one per operation, in their order.
+func (c *call) events(outcome string, exit translate.Opt[int64]) {
+	success := translate.Opt[bool]{}
+	switch outcome {
+	case translate.ToolIncomplete:
+		// Still open at the end: the agent did try, nobody knows with what result.
+	default:
+		success = translate.Some(outcome == translate.ToolOK)
+	}
+	for i := range c.c.Ops {
+		op := &c.c.Ops[i]
+		if op.Kind == translate.OpNone {
+			continue
+		}
+		if op.Kind == translate.OpOrchestration {
+			c.launchEvent(outcome)
+			continue
+		}
+		l := &translate.Log{Event: opEvents[op.Kind], Severity: translate.SeverityInfo, Time: c.end, Success: success,
+			Tool: c.c.Name, CallID: c.c.ID, Query: op.Query.Content, Command: op.Command.Content}
+		if op.Success.OK {
+			l.Success = op.Success
+		}
+		l.Path = op.Path.Content
+		if op.Resolve && l.Path != "" {
+			l.Path = resolvePath(l.Path, c.cwd)
+		}
+		for _, t := range []translate.Text{op.Path, op.Query, op.Command} {
+			if t.Cut {
+				l.Cut, l.OriginalBytes = true, translate.Some(int64(t.Bytes))
+			}
+		}
+		switch op.Kind {
+		case translate.OpCommand:
+			l.ExitCode = exit
+			if op.ExitCode.OK {
+				l.ExitCode = op.ExitCode
+			}
+		case translate.OpSkill:
+			l.Skill, l.Path = op.Skill, ""
+			if c.agent.s.a.cfg.Capture.ToolArguments {
+				l.SkillPath = resolvePath(path.Join("skills", op.Skill, "SKILL.md"), c.agent.s.cwd)
+			}
+		case translate.OpUnknown:
+			l.Severity, l.Reason = translate.SeverityDebug, translate.UnknownTool
+			l.RecordType = "tool_use"
+			l.RawBytes, l.RawKeys, l.Raw = translate.Some(int64(c.c.RawBytes)), c.c.Keys, c.c.Raw.Content
+		}
+		l.StartLine, l.EndLine = op.Start, op.End
+		if op.Kind != translate.OpUnknown && l.Success.OK && !l.Success.V {
+			l.Severity = translate.SeverityWarn
+		}
+		l.Body = eventBody(l, outcome)
+		c.seg.log(l, &c.node, c.agent.typ, c.node.a+"\x00"+c.node.b, i)
+	}
+}
+
+func eventBody(l *translate.Log, outcome string) string {
+	var b strings.Builder
+	b.WriteString(string(l.Event))
+	b.WriteString(" by ")
+	b.WriteString(l.Tool)
+	b.WriteString(": ")
+	b.WriteString(outcome)
+	return b.String()
+}
+
+// launchEvent tells of a launch that gave no subagent.
+func (c *call) launchEvent(outcome string) {
+	if c.child != nil && c.child.evidence {
+		return
+	}
+	l := &translate.Log{Event: translate.EventOrchestration, Time: c.end, Tool: c.c.Name, CallID: c.c.ID,
+		SubagentType: firstOf(c.c.AgentType, unnamed)}
+	switch outcome {
+	case translate.ToolDenied, translate.ToolError, translate.ToolKilled, translate.ToolInterrupted:
+		l.Action, l.Severity, l.Success = "subagent_failed", translate.SeverityWarn, translate.Some(false)
+	case translate.ToolOK:
+		// No id, no totals, no row: the call's word is all there is.
+		l.Action, l.Severity = "subagent_started", translate.SeverityInfo
+		started := *l
+		started.Time, started.Body = c.start, l.Action
+		c.seg.log(&started, &c.node, c.agent.typ, c.node.a+"\x00"+c.node.b, 0)
+		l.Action, l.Success = "subagent_completed", translate.Some(true)
+	default:
+		l.Action, l.Severity, l.Time = "subagent_started", translate.SeverityInfo, c.start
+	}
+	l.Body = l.Action
+	c.seg.log(l, &c.node, c.agent.typ, c.node.a+"\x00"+c.node.b, 1)
+}
+
+// orphans reports results whose call never came, unless they repeat a result of a call that has one.
+func (s *session) orphans() {
+	for _, id := range s.earlyList {
+		e := s.early[id]
+		if e == nil {
+			continue
+		}
+		delete(s.early, id)
+		if c := s.lastCall(id); c != nil {
+			continue
+		}
+		g := s.cur
+		l := &translate.Log{Event: translate.EventUnknown, Severity: translate.SeverityWarn, Reason: translate.UnknownOrphan,
+			Time: e.t, CallID: id, RecordType: "tool_result", Body: "tool result without a call"}
+		if e.res.HasFile {
+			l = &translate.Log{Event: translate.EventRead, Severity: translate.SeverityInfo, Time: e.t, CallID: id,
+				StartLine: e.res.FileStart, Success: translate.Some(!e.res.IsError), Body: "read without a call"}
+			if p := e.res.FilePath.Content; p != "" {
+				l.Path = resolvePath(p, s.cwd)
+			}
+		} else if u := e.res.Unknown; u != nil {
+			l.RawBytes, l.RawKeys, l.Raw = translate.Some(int64(u.Bytes)), u.Keys, u.Raw.Content
+		}
+		g.log(l, s.main.nodeIn(g), s.agent, "result/"+id+"/"+e.src, 0)
+	}
+	s.earlyList = nil
+}
+
+// splitMCP splits mcp__<server>__<tool>: with the server list when it is known, since server names may
+// hold the separator, else at the first two separators.
+func splitMCP(name string, servers []string) (server, tool string) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return "", ""
+	}
+	for _, s := range servers {
+		if t, ok := strings.CutPrefix(rest, s+"__"); ok && t != "" {
+			return s, t
+		}
+	}
+	server, tool, ok = strings.Cut(rest, "__")
+	if !ok || server == "" || tool == "" {
+		return "", ""
+	}
+	return server, tool
+}

@@ -1,0 +1,166 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"time"
+
+	"github.com/otelcol-agents/otelcol-agents/translate"
+)
+
+const (
+	// maxWaiting bounds the untimed records that wait for the next known time after a terminal record.
+	maxWaiting = 256
+	// maxSkew is how far a live record's time may lie from its arrival for the source to be taken as
+	// written right now; an old recording sent through a pipe keeps the times it tells.
+	maxSkew = int64(time.Minute)
+	// ordinalBits is the room for the ordinals of one source without times. Ordinals stand in for
+	// times until the source ends; all of them lie before any time that a record may have.
+	ordinalBits = 32
+	ordinalEnd  = int64(1) << 56
+)
+
+// feed is the part of a source that belongs to one session. It gives every record its time
+// (telemetry contract, section 6, rulings 36, 41, 49).
+type feed struct {
+	src *Source
+	s   *session
+
+	known    bool  // a record told a time
+	last     int64 // time of the latest record
+	began    int64 // time of the first record since the last terminal one
+	after    bool  // a terminal record was the last timed thing: untimed records wait for the next time
+	skew     int64 // arrival minus time of the latest timed record
+	arrivals bool  // a live source that told no time until it had to: arrival times
+	waiting  []*translate.Record
+
+	ordinal   int64 // records without a time so far
+	lengths   int64 // sum of the durations of terminal records
+	ordinalsT int64 // what the ordinals stand for, once known
+	spread    bool  // ordinals are spread over lengths before the file's modification time
+	ended     bool
+}
+
+// record gives the record its time and folds it.
+func (f *feed) record(rec *translate.Record) {
+	switch {
+	case rec.Time != 0:
+		if rec.Arrival != 0 {
+			f.skew = rec.Arrival - rec.Time
+		}
+		f.know(rec.Time)
+		f.fold(rec, rec.Time, true)
+	case f.src.info.Live && f.inStep():
+		f.fold(rec, max(rec.Arrival, f.last), true)
+	case f.src.info.Live && !f.known && !acts(rec) && len(f.waiting) < maxWaiting:
+		f.waiting = append(f.waiting, rec)
+	case f.src.info.Live && !f.known:
+		f.arrivals = true
+		for _, w := range f.takeWaiting() {
+			f.fold(w, max(w.Arrival, f.last), true)
+		}
+		f.fold(rec, max(rec.Arrival, f.last), true)
+	case !f.known:
+		f.ordinal = min(f.ordinal+1, 1<<ordinalBits-1)
+		f.fold(rec, int64(f.src.n)<<ordinalBits+f.ordinal, false)
+	case f.after && len(f.waiting) < maxWaiting:
+		f.waiting = append(f.waiting, rec)
+	default:
+		f.fold(rec, f.last, false)
+	}
+}
+
+// inStep reports whether arrival times are the times of untimed records.
+func (f *feed) inStep() bool {
+	return f.arrivals && !f.known || f.known && f.skew >= -maxSkew && f.skew <= maxSkew
+}
+
+// know takes note of a told time: records that waited for one take it, the live ones among them
+// their arrival where that is earlier.
+func (f *feed) know(t int64) {
+	if !f.known && f.ordinal > 0 && f.ordinalsT == 0 {
+		f.ordinalsT = t
+	}
+	first := !f.known
+	f.known, f.after = true, false
+	for _, w := range f.takeWaiting() {
+		at := t
+		if first && w.Arrival != 0 && f.skew <= maxSkew {
+			at = min(t, w.Arrival)
+		}
+		f.fold(w, at, first && w.Arrival != 0)
+	}
+}
+
+func (f *feed) takeWaiting() []*translate.Record {
+	w := f.waiting
+	f.waiting = nil
+	return w
+}
+
+// fold hands a record with its time to the session. measured says that the time was told or seen,
+// not taken over from another record.
+func (f *feed) fold(rec *translate.Record, t int64, measured bool) {
+	if f.began == 0 {
+		f.began = t
+	}
+	if t > f.last || t < ordinalEnd {
+		f.last = t
+	}
+	end := t
+	if rec.Terminal != nil {
+		d := rec.Terminal.Duration
+		if d.OK && d.V > 0 {
+			f.lengths += d.V
+			if t >= ordinalEnd && rec.Arrival == 0 && rec.Time == 0 {
+				end = max(t, f.began+d.V)
+			}
+		}
+		if t >= ordinalEnd {
+			f.last = end
+			f.after = !f.src.info.Live || !f.inStep()
+		}
+		f.began = 0
+	}
+	f.s.record(f, rec, end, measured)
+}
+
+// diagnostic folds a line that is no record: it takes the time of the record before it.
+func (f *feed) diagnostic(d *translate.Diagnostic) {
+	f.s.diagnostic(d, f.last)
+}
+
+// end folds what still waits and fixes what ordinals stand for.
+func (f *feed) end() {
+	if f.ended {
+		return
+	}
+	f.ended = true
+	for _, w := range f.takeWaiting() {
+		t := f.last
+		if !f.known && w.Arrival != 0 {
+			t = max(w.Arrival, f.last)
+		}
+		f.fold(w, t, false)
+	}
+	if f.ordinal > 0 && f.ordinalsT == 0 {
+		f.ordinalsT, f.spread = f.src.info.ModTime, true
+		f.s.estimated = true
+	}
+}
+
+// resolved reports whether the feed's ordinals stand for times already.
+func (f *feed) resolved() bool { return f.ordinal == 0 || f.ordinalsT != 0 }
+
+// at is the time an ordinal stands for: the first time known, or its place in the file's length.
+func (f *feed) at(ordinal int64) int64 {
+	if !f.spread || f.ordinal <= 1 {
+		return f.ordinalsT
+	}
+	begin := f.ordinalsT - f.lengths
+	n := ordinal & (1<<ordinalBits - 1)
+	// n-1 of ordinal-1 steps; in floats the product would lose nanoseconds, in int64 it may overflow.
+	q, r := f.lengths/(f.ordinal-1), f.lengths%(f.ordinal-1)
+	return begin + (n-1)*q + (n-1)*r/(f.ordinal-1)
+}

@@ -1,0 +1,25 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package session assembles what decoders say into spans, log records and metric steps.
+//
+// An Assembler is a state machine: its inputs are decoded units, ends of sources and, for live
+// sources, the clock as a number. The same inputs in the same order give the same outputs. The
+// caller opens a Source per file, connection or request, folds its units with Step in their order,
+// says End when there are no more, and takes what has become final with Take. What is taken never
+// changes afterwards and is never given again.
+//
+// A session is made of segments; a segment is one trace. It holds agents (the main one and one per
+// subagent), their responses and tool calls: the units. A unit is sent when it is final:
+//
+//	response   another response of its agent, a prompt, a terminal record, its message_stop, close
+//	call       its result; an error result waits for the turn's terminal record, which may name it
+//	           as denied; in the background the end of its task; without a result interruption,
+//	           the next prompt once it is answered, or close
+//	subagent   its launcher's final result, or the end of its task in the background; close
+//	root       close, or a later segment when nothing of it is open any more
+//
+// Outputs wait (segment.held) while their ids or times are not known: the key of a later segment is
+// the id of its first response, a file without any times gets them when it ends, and a session
+// in which no agent acted leaves no trace.
+package session

@@ -1,0 +1,444 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/ids"
+	"github.com/otelcol-agents/otelcol-agents/translate/price"
+)
+
+// response is one response of a model, however many rows it was written in.
+type response struct {
+	id     string // what spans and logs are named after
+	key    string // provider's message id, "" when it has none
+	agent  *agent
+	seg    *segment
+	node   node
+	model  string
+	stop   string
+	finals bool // a message_delta told the final usage
+	usage  translate.Usage
+	has    bool // some usage was reported
+	start  int64
+	first  int64
+	last   int64
+	timed  bool // start and end were told or seen
+	ttft   translate.Opt[int64]
+	retry  int64
+	done   bool
+	source *running // where it was seen last, and in which turn
+	turn   int
+
+	textBytes, thinkBytes int
+	text, think           strings.Builder
+	textCut, thinkCut     bool
+	hasText, hasThink     bool
+	unknowns              []*translate.Unknown
+	server                []*call
+	out                   []part
+	in                    []translate.Text
+	input                 string
+	logs                  int // logs of text sent so far: late rows number on
+
+	reg   *register
+	cost  float64 // estimate, while priced
+	price priced
+	iters []*iteration
+}
+
+type priced uint8
+
+const (
+	priceNone priced = iota // no usage yet
+	priceKnown
+	priceUnknown
+)
+
+// iteration is a second model's usage inside a response (ruling 14).
+type iteration struct {
+	model string
+	usage translate.Usage
+	reg   *register
+	cost  float64
+	price priced
+}
+
+// part is one part of a captured output message.
+type part struct {
+	Type      string          `json:"type"`
+	Content   string          `json:"content,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// release lets go of what only completion needed.
+func (r *response) release() {
+	r.text, r.think = strings.Builder{}, strings.Builder{}
+	r.unknowns, r.server, r.out, r.in, r.input = nil, nil, nil, nil, ""
+}
+
+// open is the response that a row belongs to, a new one if the row begins it.
+func (s *session) openResponse(r *row, id string) *response {
+	if id != "" {
+		if resp := s.responses[id]; resp != nil {
+			return resp
+		}
+	}
+	ag := r.ag
+	s.complete(ag, r.t)
+	s.endAbandoned(ag)
+	source := id
+	if source == "" {
+		source = r.source
+	}
+	resp := &response{id: source, key: id, agent: ag, seg: r.g, start: r.t, first: r.t, last: r.t,
+		node: node{seg: r.g, kind: ids.KindResponse, a: source}}
+	if ag.prev != 0 && ag.prev <= r.t {
+		resp.start = ag.prev
+		resp.timed = ag.prevMeasured && r.measured && (!ag.turnOver || ag.prompted)
+	}
+	if ag.main && ag.turnOver && !ag.prompted && ag.prev < r.g.first {
+		// The pause before a turn that no prompt record begins is the user's (ruling 41).
+		resp.start = r.t
+	}
+	ag.turnOver, ag.prompted = false, false
+	resp.retry, ag.retries = ag.retries, 0
+	resp.in, ag.input = ag.input, nil
+	s.responses[source] = resp
+	ag.cur = resp
+	r.g.act()
+	r.g.open++
+	r.g.units++
+	r.g.modelCalls++
+	if !ag.main {
+		r.g.subagentCalls++
+	}
+	if !r.g.keyed && ag.main {
+		r.g.setKey(keyOf(id, r))
+		r.g.flush()
+	}
+	return resp
+}
+
+func keyOf(id string, r *row) string {
+	if id != "" {
+		return id
+	}
+	return firstOf(r.g.firstUUID, "#"+itoa(r.g.n))
+}
+
+// response folds a row of a response.
+func (s *session) response(r *row) {
+	rr := r.rec.Response
+	if rr.Synthetic {
+		if rr.APIError {
+			r.g.act()
+			r.log(&translate.Log{Event: translate.EventError, Severity: translate.SeverityError, ErrType: firstOf(rr.Error, "api_error"),
+				Body: "api error: " + firstOf(rr.Error, "unknown")}, 0)
+		}
+		return
+	}
+	resp := s.openResponse(r, rr.ID)
+	if resp.agent.main {
+		resp.seg.interrupted = false
+	}
+	resp.row(r, rr)
+	for i := range rr.Blocks {
+		s.block(r, resp, &rr.Blocks[i])
+	}
+	if resp.done {
+		resp.events(r.t) // a late row: its text is told on its own
+	}
+}
+
+// row merges what a row says about the response as a whole: per usage field the maximum.
+func (resp *response) row(r *row, rr *translate.Response) {
+	resp.first, resp.last = min(resp.first, r.t), max(resp.last, r.t)
+	resp.start = min(resp.start, resp.first)
+	resp.timed = resp.timed && r.measured
+	if rr.Model != "" && resp.model == "" {
+		resp.model = rr.Model
+		if resp.agent.main {
+			resp.seg.oneModel(rr.Model)
+		}
+	}
+	if rr.StopReason != "" {
+		resp.stop = rr.StopReason
+	}
+	if rr.Usage != nil {
+		resp.has = true
+		mergeUsage(&resp.usage, rr.Usage)
+	}
+	r.g.s.a.count(r, resp)
+}
+
+// oneModel notes a model of the main agent.
+func (g *segment) oneModel(model string) {
+	if g.models == 0 {
+		g.model, g.models = model, 1
+	} else if g.models == 1 && g.model != model {
+		g.models = 2
+	}
+}
+
+func (s *session) block(r *row, resp *response, b *translate.Block) {
+	switch b.Kind {
+	case translate.BlockText:
+		resp.textBytes += b.Text.Bytes
+		resp.hasText = resp.hasText || b.Text.Bytes > 0
+		resp.textCut = resp.textCut || b.Text.Cut
+		s.keep(&resp.text, b.Text.Content, &resp.textCut)
+		if b.Text.Content != "" && s.a.cfg.Capture.Responses {
+			resp.out = append(resp.out, part{Type: "text", Content: b.Text.Content})
+		}
+	case translate.BlockThinking:
+		resp.thinkBytes += b.Text.Bytes
+		resp.hasThink = resp.hasThink || b.Text.Bytes > 0
+		resp.thinkCut = resp.thinkCut || b.Text.Cut
+		s.keep(&resp.think, b.Text.Content, &resp.thinkCut)
+		if b.Text.Content != "" && s.a.cfg.Capture.Reasoning {
+			resp.out = append(resp.out, part{Type: "reasoning", Content: b.Text.Content})
+		}
+	case translate.BlockCall:
+		c := s.call(r, resp, b.Call)
+		if c != nil && b.Call.Args.Content != "" && !b.Call.Args.Cut {
+			resp.out = append(resp.out, part{Type: "tool_call", ID: b.Call.ID, Name: b.Call.Name, Arguments: rawJSON(b.Call.Args.Content)})
+		}
+	case translate.BlockServerCall:
+		if c := s.call(r, resp, b.Call); c != nil {
+			c.server = true
+			resp.server = append(resp.server, c)
+		}
+	case translate.BlockServerResult:
+		s.result(r, b.Result)
+	case translate.BlockUnknown:
+		resp.unknowns = append(resp.unknowns, b.Unknown)
+	}
+}
+
+// rawJSON keeps redacted arguments as JSON, or as a string where redaction left no valid JSON.
+func rawJSON(s string) json.RawMessage {
+	if json.Valid([]byte(s)) {
+		return json.RawMessage(s)
+	}
+	q, _ := json.Marshal(s)
+	return q
+}
+
+// keep joins captured text up to the limit of a value.
+func (s *session) keep(b *strings.Builder, text string, cut *bool) {
+	room := s.a.cfg.MaxContent - b.Len()
+	if len(text) > room {
+		*cut = true
+		for room = max(room, 0); room > 0 && room < len(text) && text[room]&0xC0 == 0x80; room-- {
+		}
+		text = text[:min(room, len(text))]
+	}
+	b.WriteString(text)
+}
+
+// chunk folds a partial message: only the beginning, the final usage and the end say something new.
+func (s *session) chunk(r *row) {
+	c := r.rec.Chunk
+	ag := r.ag
+	switch c.Kind {
+	case translate.ChunkStart:
+		if c.Response.ID == "" || c.Response.Synthetic {
+			return
+		}
+		resp := s.openResponse(r, c.Response.ID)
+		resp.row(r, &c.Response)
+		if c.TTFT.OK && !resp.ttft.OK {
+			resp.ttft = c.TTFT
+		}
+	case translate.ChunkDelta:
+		resp := ag.cur
+		if c.Response.ID != "" {
+			resp = s.responses[c.Response.ID]
+		}
+		if resp == nil {
+			return
+		}
+		if c.Response.Usage != nil && c.Response.Usage.Output.OK {
+			resp.finals = true
+		}
+		resp.row(r, &c.Response)
+	case translate.ChunkStop:
+		s.complete(ag, r.t)
+	default:
+		if ag.cur != nil && r.measured {
+			ag.cur.last = max(ag.cur.last, r.t)
+		}
+	}
+}
+
+// complete sends the response that the agent was writing, if any.
+func (s *session) complete(ag *agent, t int64) {
+	resp := ag.cur
+	if resp == nil {
+		return
+	}
+	ag.cur = nil
+	resp.complete()
+}
+
+func (resp *response) complete() {
+	if resp.done {
+		return
+	}
+	resp.done = true
+	s, g := resp.agent.s, resp.seg
+	resp.events(resp.last)
+	for _, c := range resp.server {
+		if !c.done {
+			c.close(resp.last)
+		}
+	}
+	chat := &translate.ChatAttrs{
+		Provider: price.Provider(resp.model), Model: resp.model, ResponseID: resp.key, TTFT: resp.ttft,
+		Retries: resp.retry, UsageIncomplete: !resp.final(),
+	}
+	if resp.stop != "" {
+		chat.FinishReasons = []string{resp.stop}
+	}
+	if sp := resp.usage.Speed; sp != "" && sp != "standard" {
+		chat.Speed = sp
+	}
+	if resp.has {
+		chat.Usage = chatUsage(&resp.usage)
+	}
+	if resp.price == priceKnown {
+		chat.Cost, chat.CostSource = translate.Some(resp.cost), "estimated"
+	}
+	sp := &translate.Span{Type: translate.SpanChat, Start: resp.start, End: resp.last, Agent: resp.agent.typ, Chat: chat}
+	if s.a.cfg.Capture != (translate.Capture{}) {
+		chat.Output = messages("assistant", resp.out, resp.stop)
+		var in []part
+		for _, t := range resp.in {
+			if t.Content != "" {
+				in = append(in, part{Type: "text", Content: t.Content})
+			}
+			sp.Cut = sp.Cut || t.Cut
+		}
+		chat.Input = messages("user", in, "")
+		sp.Cut = sp.Cut || resp.textCut || resp.thinkCut
+	}
+	g.span(sp, &resp.node, resp.agent.nodeIn(g))
+	if !resp.final() {
+		g.acc.incomplete++
+	}
+	label := s.a.label(resp.model)
+	if resp.timed && resp.start >= ordinalEnd {
+		g.step(translate.Step{Metric: translate.MetricInferenceDuration, Value: seconds(resp.last - resp.start), Model: label,
+			Provider: chat.Provider})
+	}
+	if resp.has {
+		g.step(translate.Step{Metric: translate.MetricResponseTokens, Tokens: disjoint(&resp.usage), Model: label,
+			Provider: chat.Provider, Subagent: !resp.agent.main})
+	}
+	for n, it := range resp.iters {
+		resp.iteration(n, it)
+	}
+	resp.release()
+	g.open--
+	s.settle(g)
+}
+
+// iteration sends the span of a second model's usage.
+func (resp *response) iteration(n int, it *iteration) {
+	chat := &translate.ChatAttrs{Provider: price.Provider(it.model), Model: it.model, Usage: chatUsage(&it.usage), Synthetic: true}
+	if it.price == priceKnown {
+		chat.Cost, chat.CostSource = translate.Some(it.cost), "estimated"
+	}
+	sp := &translate.Span{Type: translate.SpanChat, Start: resp.start, End: resp.last, Agent: resp.agent.typ, Chat: chat}
+	second := &node{seg: resp.seg, kind: ids.KindResponse, a: resp.id, b: "iteration/" + itoa(n) + "/" + it.model}
+	resp.seg.span(sp, second, resp.agent.nodeIn(resp.seg))
+}
+
+// final reports whether the usage is known to be the last word (rulings 9, 23).
+func (resp *response) final() bool { return resp.stop != "" || resp.finals }
+
+// events sends the log records of the texts that came since the last time.
+func (resp *response) events(t int64) {
+	g := resp.seg
+	if resp.hasThink {
+		l := &translate.Log{Event: translate.EventReasoning, Severity: translate.SeverityInfo, Time: t, Body: "reasoning"}
+		text(l, translate.Text{Bytes: resp.thinkBytes, Content: resp.think.String(), Cut: resp.thinkCut})
+		g.log(l, &resp.node, resp.agent.typ, resp.id, resp.logs)
+	}
+	if resp.hasText {
+		l := &translate.Log{Event: translate.EventAgent, Severity: translate.SeverityInfo, Time: t, Body: "assistant message"}
+		text(l, translate.Text{Bytes: resp.textBytes, Content: resp.text.String(), Cut: resp.textCut})
+		g.log(l, &resp.node, resp.agent.typ, resp.id, resp.logs)
+	}
+	for i, u := range resp.unknowns {
+		g.log(timed(unknownLog(u), t), &resp.node, resp.agent.typ, resp.id, resp.logs<<20+i)
+	}
+	resp.logs++
+	resp.hasText, resp.hasThink, resp.textBytes, resp.thinkBytes, resp.unknowns = false, false, 0, 0, nil
+	resp.text, resp.think = strings.Builder{}, strings.Builder{}
+}
+
+// messages renders captured parts as the JSON of one message.
+func messages(role string, parts []part, finish string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	m := []struct {
+		Role   string `json:"role"`
+		Parts  []part `json:"parts"`
+		Finish string `json:"finish_reason,omitempty"`
+	}{{role, parts, finish}}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+func chatUsage(u *translate.Usage) translate.ChatUsage {
+	out := translate.ChatUsage{Output: u.Output, CacheRead: u.CacheRead, Reasoning: u.Reasoning}
+	if w := cacheWrite(u); u.CacheWrite.OK || u.CacheWrite5m.OK || u.CacheWrite1h.OK {
+		out.CacheWrite = translate.Some(w)
+	}
+	if u.Input.OK || u.CacheRead.OK || out.CacheWrite.OK {
+		out.Input = translate.Some(u.Input.V + u.CacheRead.V + out.CacheWrite.V)
+	}
+	return out
+}
+
+// cacheWrite is the aggregate, or the split where that says more (formats: accounting rule 10).
+func cacheWrite(u *translate.Usage) int64 {
+	return max(u.CacheWrite.V, u.CacheWrite5m.V+u.CacheWrite1h.V)
+}
+
+// disjoint is usage in the classes that add up to what is billed.
+func disjoint(u *translate.Usage) translate.Tokens {
+	return translate.Tokens{Input: u.Input.V, CacheRead: u.CacheRead.V, CacheWrite: cacheWrite(u), Output: u.Output.V, Reasoning: u.Reasoning.V}
+}
+
+// mergeUsage takes the maximum of every field: rows may repeat usage or let it grow.
+func mergeUsage(into, u *translate.Usage) {
+	for _, f := range []struct{ a, b *translate.Opt[int64] }{
+		{&into.Input, &u.Input}, {&into.CacheRead, &u.CacheRead}, {&into.CacheWrite, &u.CacheWrite},
+		{&into.CacheWrite5m, &u.CacheWrite5m}, {&into.CacheWrite1h, &u.CacheWrite1h}, {&into.Output, &u.Output},
+		{&into.Reasoning, &u.Reasoning}, {&into.WebSearches, &u.WebSearches},
+	} {
+		if f.b.OK {
+			*f.a = translate.Some(max(f.a.V, f.b.V))
+		}
+	}
+	if u.Speed != "" {
+		into.Speed = u.Speed
+	}
+	if len(u.Iterations) > 0 {
+		into.Iterations = slices.Clone(u.Iterations)
+	}
+}

@@ -1,0 +1,721 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"hash/maphash"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/otelcol-agents/otelcol-agents/translate"
+)
+
+// session is one session id of one agent: everything that its sources tell.
+type session struct {
+	a       *Assembler
+	agent   string
+	id      string
+	format  translate.Format // of the first source
+	feeds   []*feed
+	segs    []*segment
+	cur     *segment
+	derived bool
+	lateID  string
+	origin  *translate.Link // what the first segment links to
+	caller  *translate.Context
+
+	unresolved int // feeds whose ordinals do not stand for times yet: 0 or 1
+	estimated  bool
+	latest     int64 // latest time seen
+	arrival    int64 // latest arrival of a live record
+	broken     bool  // closed by an event: the next row begins a new segment
+	closed     bool
+	active     bool // counted in agentstream.sessions.active
+	counted    bool // counted in agentstream.sessions
+	begun      bool // session.start is out
+
+	main      *agent
+	agents    map[string]*agent // by launching call id
+	agentIDs  map[string]*agent
+	agentList []*agent
+	calls     map[string][]*call     // every call by id, the latest last
+	issued    map[[2]string]struct{} // calls by response and id
+	open      []*call                // open calls in the order of their first row
+	responses map[string]*response
+	early     map[string]*early // results before their call
+	earlyList []string
+	tasks     map[string]*task
+	denied    map[string]bool
+	seen      map[uint64]struct{} // hashes of record uuids
+	ordinal   int                 // records so far: the source id of what has no id
+
+	lines     []*translate.Diagnostic // before the first record
+	res       *translate.Resource
+	cwd       string
+	version   string
+	user      string
+	branch    string
+	mcp       []string
+	initModel string
+}
+
+// early is a result that came before its call.
+type early struct {
+	res *translate.Result
+	rec *translate.Record
+	t   int64
+	src string
+}
+
+// uuidSeed makes hashes of record ids comparable within one process; they never leave it.
+var uuidSeed = maphash.MakeSeed()
+
+func newSession(a *Assembler, key sessionKey, src *Source) *session {
+	s := &session{
+		a: a, agent: key.agent, id: key.id, format: src.info.Format, caller: src.caller,
+		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[[2]string]struct{}{},
+		responses: map[string]*response{}, early: map[string]*early{}, tasks: map[string]*task{},
+		denied: map[string]bool{}, seen: map[uint64]struct{}{},
+	}
+	s.main = &agent{s: s, main: true, typ: key.agent}
+	return s
+}
+
+func (s *session) resource() *translate.Resource {
+	if s.res == nil || s.res.Version != s.version {
+		s.res = s.a.resource(s.agent, s.version)
+	}
+	return s.res
+}
+
+// record folds one record whose time is known (or an ordinal that stands for it).
+func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool) {
+	if rec.UUID != "" && rec.Chunk == nil {
+		h := maphash.String(uuidSeed, rec.UUID)
+		if _, dup := s.seen[h]; dup {
+			return
+		}
+		s.seen[h] = struct{}{}
+	}
+	s.ordinal++
+	s.closed = false
+	s.arrival = max(s.arrival, rec.Arrival)
+	if s.unresolved == 0 && !f.resolved() {
+		s.unresolved = 1
+	}
+	s.facts(rec)
+	if s.caller == nil {
+		s.caller = f.src.caller
+	}
+
+	ag := s.agentOf(rec, t)
+	g := s.segmentFor(rec, ag, t)
+	s.latest = max(s.latest, t)
+	r := &row{f: f, rec: rec, t: t, measured: measured, ag: ag, g: g, source: rec.UUID}
+	if r.source == "" {
+		r.source = "#" + strconv.Itoa(s.ordinal)
+	}
+	if ag.main && s.ties(rec) {
+		g = nil
+	}
+	s.payloads(r)
+	if g != nil {
+		g.touch(t)
+	}
+	if !ag.main {
+		ag.touch(t)
+	}
+	ag.prev, ag.prevMeasured = t, measured
+	if s.unresolved != 0 && f.ordinalsT != 0 {
+		s.settleTimes()
+	}
+}
+
+// row is a record on its way through the session.
+type row struct {
+	f        *feed
+	rec      *translate.Record
+	t        int64
+	measured bool
+	ag       *agent
+	g        *segment
+	source   string // what its log records are named after
+}
+
+// ties reports whether every result of the record belongs to a call of an earlier segment: such a row
+// lies in that segment.
+func (s *session) ties(rec *translate.Record) bool {
+	for i := range rec.Results {
+		if c := s.openCall(rec.Results[i].CallID, nil); c == nil || c.seg == s.cur {
+			return false
+		}
+	}
+	return len(rec.Results) > 0
+}
+
+// facts takes over what records say about the session as a whole.
+func (s *session) facts(rec *translate.Record) {
+	if rec.CWD != "" {
+		s.cwd = rec.CWD
+	}
+	if rec.Version != "" {
+		s.version = rec.Version
+	}
+	if rec.User.Content != "" {
+		s.user = rec.User.Content
+	}
+	if rec.Branch.Content != "" {
+		s.branch = rec.Branch.Content
+	}
+	if rec.MCP != nil {
+		s.mcp = rec.MCP
+	}
+	if rec.Start != nil && rec.Start.Model != "" {
+		s.initModel = rec.Start.Model
+	}
+}
+
+// segmentFor is the segment a record belongs to, a new one if the record begins it. Only rows of the
+// main agent cut, by their own times (rulings 2, 38, 40).
+func (s *session) segmentFor(rec *translate.Record, ag *agent, t int64) *segment {
+	if s.cur == nil {
+		s.cur = s.newSegment(t, nil, rec)
+		s.start(t)
+		return s.cur
+	}
+	if !ag.main {
+		return ag.seg
+	}
+	if cuts(rec) {
+		if how := s.cutBy(rec, t); how != noCut {
+			s.begin(rec, t, how)
+		}
+		return s.cur
+	}
+	if rec.Terminal != nil || t < ordinalEnd {
+		return s.cur
+	}
+	for i := len(s.segs) - 1; i > 0; i-- {
+		if s.segs[i].first <= t {
+			return s.segs[i]
+		}
+	}
+	return s.segs[0]
+}
+
+// cuts reports whether a record of the main agent can begin a segment.
+func cuts(rec *translate.Record) bool {
+	return rec.Start != nil || rec.Prompt != nil || rec.Response != nil || rec.Interrupt ||
+		rec.Chunk != nil && rec.Chunk.Kind == translate.ChunkStart
+}
+
+type cut uint8
+
+const (
+	noCut  cut = iota
+	byGap      // time passed, or the source broke
+	bySize     // the segment is too long, too large, or its turn is over
+)
+
+func (s *session) cutBy(rec *translate.Record, t int64) cut {
+	g := s.cur
+	if g.quiet {
+		return noCut
+	}
+	if rec.Response != nil {
+		if r := s.responses[rec.Response.ID]; r != nil && rec.Response.ID != "" {
+			return noCut
+		}
+	}
+	if s.broken {
+		return byGap
+	}
+	if s.a.cfg.Turn && rec.Prompt != nil {
+		return bySize
+	}
+	if t >= ordinalEnd && g.first >= ordinalEnd {
+		cfg := &s.a.cfg
+		if g.terminalAt != 0 && t > g.terminalAt+int64(cfg.Linger) {
+			return byGap
+		}
+		if t-s.latest > int64(cfg.IdleTimeout) && len(s.open) == 0 {
+			return byGap
+		}
+		if t-g.first > int64(cfg.MaxDuration) {
+			return bySize
+		}
+	}
+	if g.units >= s.a.cfg.MaxSpans && (rec.Response != nil || rec.Chunk != nil) {
+		return bySize
+	}
+	return noCut
+}
+
+// begin cuts: later rows of the main agent go into a new segment, linked to the one before.
+func (s *session) begin(rec *translate.Record, t int64, how cut) {
+	prev := s.cur
+	s.complete(s.main, t)
+	prev.cut, prev.sized = true, how == bySize && prev.terminal == nil
+	s.broken = false
+	s.caller = s.callerOf()
+	g := s.newSegment(t, prev, rec)
+	g.link = prev.rootRef(translate.LinkContinues)
+	s.cur = g
+	s.closed = false
+	s.settle(prev)
+}
+
+func (s *session) callerOf() *translate.Context {
+	for i := len(s.feeds) - 1; i >= 0; i-- {
+		if c := s.feeds[i].src.caller; c != nil && !s.feeds[i].ended {
+			return c
+		}
+	}
+	return s.caller
+}
+
+// settle sends the root of a cut segment once nothing of it is open.
+func (s *session) settle(g *segment) {
+	if g.cut && g.open == 0 {
+		g.send()
+	}
+}
+
+func (s *session) start(t int64) {
+	s.begun = true
+	l := &translate.Log{Event: translate.EventSessionStart, Severity: translate.SeverityInfo, Time: t, Body: "session started"}
+	s.cur.log(l, &s.cur.root, s.agent, "session", 0)
+	lines := s.lines
+	s.lines = nil
+	for _, d := range lines {
+		s.diagnostic(d, t)
+	}
+}
+
+// opened notes that a segment's agent acted.
+func (s *session) opened(g *segment) {
+	if !s.active {
+		s.active = true
+		g.step(translate.Step{Metric: translate.MetricActive, Value: 1})
+	}
+}
+
+// payloads folds what the record carries.
+func (s *session) payloads(r *row) {
+	rec := r.rec
+	if rec.Start != nil {
+		s.startRecord(r)
+	}
+	if rec.Prompt != nil {
+		s.prompt(r)
+	}
+	for i := range rec.Results {
+		s.result(r, &rec.Results[i])
+	}
+	if rec.Interrupt {
+		s.interrupt(r)
+	}
+	if rec.Response != nil {
+		s.response(r)
+	}
+	if rec.Chunk != nil {
+		s.chunk(r)
+	}
+	taskOfAgent := false
+	if rec.Task != nil {
+		taskOfAgent = s.task(r)
+	}
+	if rec.Compaction {
+		r.log(&translate.Log{Event: translate.EventCompaction, Severity: translate.SeverityInfo, Body: "conversation compacted"}, 0)
+		r.g.step(translate.Step{Metric: translate.MetricCompactions, Value: 1})
+	}
+	if rec.Retry != nil {
+		r.ag.retries++
+		r.log(&translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "api_retry",
+			ErrType: retryType(rec.Retry), Body: "api request is retried"}, 0)
+		r.g.step(translate.Step{Metric: translate.MetricRetries, Value: 1})
+	}
+	if rec.Denied != nil {
+		s.deniedRecord(r)
+	}
+	if rec.RateLimit != nil {
+		s.rateLimit(r)
+	}
+	if rec.Terminal != nil {
+		s.terminal(r)
+	}
+	if rec.Reset != nil {
+		s.reset(rec.Reset)
+	}
+	for i := range rec.Unknowns {
+		if taskOfAgent && rec.Unknowns[i].Reason == translate.UnknownSubtype {
+			continue // the task record of a subagent is an orchestration event, told elsewhere
+		}
+		s.unknown(r, &rec.Unknowns[i], i)
+	}
+}
+
+func retryType(r *translate.Retry) string {
+	if r.HTTPStatus != 0 {
+		return strconv.Itoa(r.HTTPStatus)
+	}
+	return r.Error
+}
+
+// log emits a record-level log on the span of the record's agent.
+func (r *row) log(l *translate.Log, ord int) {
+	if l.Time == 0 {
+		l.Time = r.t
+	}
+	r.g.log(l, r.ag.nodeIn(r.g), r.ag.typ, r.source, ord)
+}
+
+func (s *session) startRecord(r *row) {
+	r.g.started = true
+	r.f.src.running.inits++
+	if m := r.rec.Start.PermissionMode; m != "" {
+		r.g.mode = m
+	}
+}
+
+func (s *session) prompt(r *row) {
+	g := r.g
+	s.complete(s.main, r.t)
+	for _, c := range s.open {
+		if c.cutAt == 0 && !c.bg {
+			c.cutAt = r.t
+		}
+	}
+	g.prompts++
+	g.interrupted = false
+	s.main.prompted = true
+	s.main.input = append(s.main.input, r.rec.Prompt.Text)
+	l := &translate.Log{Event: translate.EventPrompt, Severity: translate.SeverityInfo, Body: "prompt"}
+	text(l, r.rec.Prompt.Text)
+	r.log(l, 0)
+	g.step(translate.Step{Metric: translate.MetricPrompts, Value: 1})
+}
+
+// text puts a message into a log: its size, and its content where it was captured.
+func text(l *translate.Log, t translate.Text) {
+	l.MessageBytes = translate.Some(int64(t.Bytes))
+	if t.Content != "" {
+		l.Body, l.Captured = t.Content, true
+	}
+	if t.Cut {
+		l.Cut = true
+		l.OriginalBytes = translate.Some(int64(t.Bytes))
+	}
+}
+
+// interrupt ends the calls that are open in the foreground (telemetry contract 3.3).
+func (s *session) interrupt(r *row) {
+	r.g.act()
+	s.complete(r.ag, r.t)
+	if r.ag.main {
+		r.g.interrupted = true
+	}
+	for _, c := range append([]*call(nil), s.open...) {
+		if !c.bg && (r.ag.main || c.agent == r.ag) {
+			if c.result == nil {
+				c.finish(translate.ToolInterrupted, r.t)
+			}
+		}
+	}
+}
+
+func (s *session) deniedRecord(r *row) {
+	d := r.rec.Denied
+	if d.CallID != "" {
+		known := s.denied[d.CallID]
+		s.deny(r.g, d.CallID)
+		if c := s.openCall(d.CallID, nil); c != nil && c.result != nil {
+			c.decide()
+		}
+		if known {
+			return
+		}
+	}
+	r.log(&translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "permission_denied",
+		Tool: d.Tool, CallID: d.CallID, Body: "permission denied"}, 0)
+}
+
+// deny counts a denied call once, whatever tells it.
+func (s *session) deny(g *segment, id string) {
+	if s.denied[id] {
+		return
+	}
+	s.denied[id] = true
+	g.denials++
+	g.step(translate.Step{Metric: translate.MetricDenials, Value: 1})
+}
+
+func (s *session) rateLimit(r *row) {
+	rl := r.rec.RateLimit
+	if rl.Utilization.OK {
+		r.g.step(translate.Step{Metric: translate.MetricRateLimit, Value: rl.Utilization.V, Label: rl.Type})
+	}
+	if rl.Status == "" || rl.Status == "allowed" {
+		return
+	}
+	r.log(&translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "rate_limit",
+		Body: "rate limit status: " + rl.Status}, 0)
+}
+
+// terminal folds the record that ends a turn.
+func (s *session) terminal(r *row) {
+	t, g := r.rec.Terminal, r.g
+	late := t.Failed && (!t.Turns.OK || t.Turns.V == 0) && s.succeeded()
+	g.act()
+	for _, ag := range s.live() {
+		s.complete(ag, r.t)
+	}
+	s.endAbandoned(s.main)
+	g.terminals++
+	for _, id := range t.Denials {
+		s.deny(g, id)
+	}
+	for range t.DenialCount - len(t.Denials) {
+		g.denials++
+		g.step(translate.Step{Metric: translate.MetricDenials, Value: 1})
+	}
+	for _, c := range append([]*call(nil), s.open...) {
+		if c.result != nil && !c.bg || s.denied[c.c.ID] {
+			c.settled = true
+			c.decide()
+		}
+	}
+	if t.APIDuration.OK {
+		g.apiDuration = translate.Some(g.apiDuration.V + t.APIDuration.V)
+	}
+	r.f.src.running.step(r, s)
+	if late {
+		r.log(&translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "late_error_result",
+			ErrType: t.ErrorType, Body: "terminal error record without a turn after a success: " + t.Message}, 0)
+	} else {
+		g.terminal = t
+		if t.Reason != "" {
+			g.reason = t.Reason
+		}
+		if t.Failed {
+			l := &translate.Log{Event: translate.EventError, Severity: translate.SeverityError, ErrType: t.ErrorType, Body: t.Message}
+			if t.Text.Content != "" {
+				l.Body, l.Captured, l.Cut = t.Text.Content, true, t.Text.Cut
+			}
+			r.log(l, 0)
+		}
+	}
+	g.terminalAt = r.t
+	for _, c := range s.open {
+		if c.bg {
+			g.terminalAt = 0 // open background work: the process goes on by itself (ruling 40)
+		}
+	}
+	for _, ag := range s.agentList {
+		if ag.background && !ag.ended {
+			g.terminalAt = 0
+		}
+	}
+	s.main.turnOver = true
+}
+
+// succeeded reports whether the latest terminal record of the session was a success.
+func (s *session) succeeded() bool {
+	for i := len(s.segs) - 1; i >= 0; i-- {
+		if t := s.segs[i].terminal; t != nil {
+			return !t.Failed
+		}
+	}
+	return false
+}
+
+// reset ends the session; the one that follows links to it.
+func (s *session) reset(r *translate.Reset) {
+	if r.Session == "" || r.Session == s.id {
+		return
+	}
+	key := sessionKey{s.agent, r.Session}
+	next := s.a.sessions[key]
+	if next == nil {
+		next = newSession(s.a, key, s.feeds[0].src)
+		next.caller = s.callerOf()
+		s.a.sessions[key] = next
+		s.a.order = append(s.a.order, next)
+	}
+	if next.origin == nil && len(next.segs) == 0 && !s.cur.quiet {
+		next.origin = s.cur.rootRef(translate.LinkContinues)
+	}
+}
+
+func (s *session) unknown(r *row, u *translate.Unknown, n int) {
+	l := unknownLog(u)
+	l.RecordType, l.RecordSubtype = r.rec.Type, r.rec.Subtype
+	if u.Reason == translate.UnknownBlock {
+		l.RecordType, l.RecordSubtype = u.Type, ""
+	}
+	r.log(l, n)
+}
+
+func unknownLog(u *translate.Unknown) *translate.Log {
+	l := &translate.Log{Event: translate.EventUnknown, Severity: translate.SeverityDebug, Reason: u.Reason, RecordType: u.Type,
+		RawBytes: translate.Some(int64(u.Bytes)), RawKeys: u.Keys, Raw: u.Raw.Content, Cut: u.Raw.Cut, Body: "unknown " + string(u.Reason)}
+	if u.Raw.Cut {
+		l.OriginalBytes = translate.Some(int64(u.Bytes))
+	}
+	return l
+}
+
+// diagnostic folds a line, or a part of one, that is no record.
+func (s *session) diagnostic(d *translate.Diagnostic, t int64) {
+	if s.cur == nil {
+		if len(s.lines) < maxPending {
+			s.lines = append(s.lines, d)
+		}
+		return
+	}
+	s.ordinal++
+	source := "#" + strconv.Itoa(s.ordinal)
+	switch {
+	case d.Unknown != nil:
+		s.cur.log(timed(unknownLog(d.Unknown), t), &s.cur.root, s.agent, source, 0)
+	case d.Skip == translate.SkipNotJSON:
+		l := &translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "not_json",
+			Body: "line is not json"}
+		text(l, d.Text)
+		s.cur.log(timed(l, t), &s.cur.root, s.agent, source, 0)
+	}
+}
+
+func timed(l *translate.Log, t int64) *translate.Log {
+	l.Time = t
+	return l
+}
+
+// live lists the main agent and every subagent that has not ended.
+func (s *session) live() []*agent {
+	out := []*agent{s.main}
+	for _, ag := range s.agentList {
+		if !ag.sent {
+			out = append(out, ag)
+		}
+	}
+	return out
+}
+
+// fed reports whether a source that is not at its end feeds the session.
+func (s *session) fed() bool {
+	for _, f := range s.feeds {
+		if !f.ended {
+			return true
+		}
+	}
+	return false
+}
+
+// settleTimes sends what waited for the times of untimed records.
+func (s *session) settleTimes() {
+	for _, f := range s.feeds {
+		if !f.resolved() {
+			return
+		}
+	}
+	if s.unresolved == 0 {
+		return
+	}
+	s.unresolved = 0
+	for _, g := range s.segs {
+		if g.first < ordinalEnd {
+			g.first, g.last = s.resolve(g.first), s.resolve(g.last)
+		}
+		g.flush()
+	}
+}
+
+// close ends every open unit and sends the roots.
+func (s *session) close() {
+	if s.closed || s.cur == nil {
+		return
+	}
+	s.closed = true
+	end := s.latest
+	for _, ag := range s.live() {
+		s.complete(ag, end)
+	}
+	for _, c := range append([]*call(nil), s.open...) {
+		c.settled = true
+		c.close(end)
+	}
+	s.orphans()
+	for i := len(s.agentList) - 1; i >= 0; i-- {
+		s.agentList[i].close()
+	}
+	var last *segment
+	for _, g := range s.segs {
+		if g.quiet && g.started {
+			g.act()
+		}
+		if g.quiet {
+			continue
+		}
+		if !g.keyed {
+			g.fallbackKey()
+			g.flush()
+		}
+		g.send()
+		last = g
+	}
+	if s.active && last != nil {
+		s.active = false
+		last.step(translate.Step{Metric: translate.MetricActive, Value: -1})
+	}
+	s.trim()
+}
+
+// trim lets go of what a closed session does not need for late rows.
+func (s *session) trim() {
+	for _, list := range s.calls {
+		for _, c := range list {
+			c.c = &translate.Call{ID: c.c.ID, Name: c.c.Name, Launch: c.c.Launch}
+			c.result = nil
+		}
+	}
+	for _, r := range s.responses {
+		r.release()
+	}
+}
+
+// due closes by the clock (see Assembler.Due).
+func (s *session) due(now int64) {
+	if s.arrival == 0 || s.closed || s.cur == nil || s.cur.quiet {
+		return
+	}
+	cfg := &s.a.cfg
+	idle := now - s.arrival
+	if idle > int64(cfg.Linger) {
+		for _, ag := range s.live() {
+			if ag.cur != nil && ag.cur.stop != "" {
+				s.complete(ag, s.latest)
+			}
+		}
+	}
+	if s.cur.terminalAt != 0 && idle > int64(cfg.Linger) || idle > int64(cfg.IdleTimeout) {
+		s.close()
+	}
+}
+
+// resolvePath joins a tool's relative path to the working directory, forward slashes only.
+func resolvePath(p, cwd string) string {
+	switch {
+	case strings.HasPrefix(p, "/"):
+		return path.Clean(p)
+	case cwd == "" || p == "":
+		return p
+	}
+	return path.Join(cwd, p)
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+func itoa(n int) string { return strconv.Itoa(n) }

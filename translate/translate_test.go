@@ -1,0 +1,297 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package translate_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/golden"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/pdatatest/plogtest"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/pdatatest/pmetrictest"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/pdatatest/ptracetest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/detect"
+	"github.com/otelcol-agents/otelcol-agents/translate/ids"
+	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
+	"github.com/otelcol-agents/otelcol-agents/translate/price"
+	"github.com/otelcol-agents/otelcol-agents/translate/redact"
+	"github.com/otelcol-agents/otelcol-agents/translate/session"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+// modTime stands for the modification time of every test file.
+var modTime = time.Date(2026, 10, 20, 12, 0, 0, 0, time.UTC).UnixNano()
+
+// captured says what the goldens of a situation capture; all others capture nothing.
+var captured = map[string]translate.Capture{
+	"secrets":           {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Raw: true},
+	"images-in-results": {ToolResults: true},
+	"read-ranges":       {ToolArguments: true},
+	"plain-run":         {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Identity: true},
+}
+
+type settings struct {
+	capture translate.Capture
+	turn    bool
+}
+
+func settingsOf(name string) settings {
+	return settings{capture: captured[name], turn: strings.HasPrefix(name, "turn-mode")}
+}
+
+// fold reads one stream from its bytes, as replay does with a file.
+func fold(t testing.TB, data []byte, set settings) []translate.Output {
+	t.Helper()
+	red, err := redact.New(true, nil)
+	require.NoError(t, err)
+	dec := claude.NewDecoder(claude.Options{Capture: set.capture, MaxContentBytes: 8192, Redactor: red})
+	cfg := session.NewConfig()
+	cfg.Capture, cfg.Turn = set.capture, set.turn
+	cfg.Prices = price.NewBook(price.Default())
+	a := session.New(cfg)
+	agent := detect.Agent(translate.FormatClaudeCode)
+	src := a.Open(session.SourceInfo{Format: translate.FormatClaudeCode, Agent: agent, ModTime: modTime})
+	named := false
+	var units []translate.Decoded
+	for line := range bytes.SplitSeq(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\n")) {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		units = dec.Decode(bytes.Clone(line), units[:0])
+		for i := range units {
+			if r := units[i].Record; !named && r != nil && r.Context == nil {
+				src.Derive(ids.Session(agent, line))
+				named = true
+			}
+			a.Step(src, &units[i])
+		}
+	}
+	a.End(src)
+	a.Close()
+	return a.Take()
+}
+
+func situations(t testing.TB) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	for _, pattern := range []string{"../testdata/claude/*.jsonl", "../testdata/lines/*.jsonl", "../testdata/sessions/*.jsonl"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			require.NoError(t, err)
+			out[strings.TrimSuffix(filepath.Base(f), ".jsonl")] = data
+		}
+	}
+	require.NotEmpty(t, out)
+	return out
+}
+
+// totals is the second and last snapshot of the run: every series with its value.
+func totals(outs []translate.Output) *otlp.Totals {
+	m := otlp.NewTotals(otlp.MetricOptions{Start: modTime, MaxToolNames: 100, LegacyTokenUsage: true})
+	for i := range outs {
+		if outs[i].Step.Metric != translate.MetricNone {
+			m.Add(outs[i].Step)
+		}
+	}
+	return m
+}
+
+func TestSituations(t *testing.T) {
+	for name, data := range situations(t) {
+		t.Run(name, func(t *testing.T) {
+			outs := fold(t, data, settingsOf(name))
+			b := otlp.NewBuilder(otlp.Options{})
+			traces, logs := b.Traces(outs), b.Logs(outs, modTime)
+			m := totals(outs)
+			m.Snapshot(modTime + 1)
+			metrics := m.Snapshot(modTime + 2)
+
+			dir := filepath.Join("testdata", name)
+			if *update {
+				require.NoError(t, os.MkdirAll(dir, 0o755))
+				require.NoError(t, golden.WriteTraces(t, filepath.Join(dir, "traces.yaml"), traces))
+				require.NoError(t, golden.WriteLogs(t, filepath.Join(dir, "logs.yaml"), logs))
+				require.NoError(t, golden.WriteMetrics(t, filepath.Join(dir, "metrics.yaml"), metrics, golden.SkipMetricTimestampNormalization()))
+				return
+			}
+			wantTraces, err := golden.ReadTraces(filepath.Join(dir, "traces.yaml"))
+			require.NoError(t, err)
+			require.NoError(t, ptracetest.CompareTraces(wantTraces, traces))
+			wantLogs, err := golden.ReadLogs(filepath.Join(dir, "logs.yaml"))
+			require.NoError(t, err)
+			require.NoError(t, plogtest.CompareLogs(wantLogs, logs))
+			wantMetrics, err := golden.ReadMetrics(filepath.Join(dir, "metrics.yaml"))
+			require.NoError(t, err)
+			require.NoError(t, pmetrictest.CompareMetrics(wantMetrics, metrics))
+		})
+	}
+}
+
+// TestInvariants holds for every situation what must hold for any input.
+func TestInvariants(t *testing.T) {
+	for name, data := range situations(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, turn := range []bool{false, true} {
+				check(t, fold(t, data, settings{turn: turn}))
+			}
+		})
+	}
+}
+
+func check(t testing.TB, outs []translate.Output) {
+	t.Helper()
+	spans := map[string]*translate.Span{}
+	roots := map[translate.TraceID]int{}
+	remote := false
+	for i := range outs {
+		if sp := outs[i].Span; sp != nil {
+			id := fmt.Sprintf("%x/%x", sp.TraceID, sp.SpanID)
+			require.NotContains(t, spans, id, "span sent twice: %v", sp.Type)
+			spans[id] = sp
+			if sp.Type == translate.SpanRoot {
+				roots[sp.TraceID]++
+				remote = remote || !sp.ParentID.IsZero()
+			}
+		}
+	}
+	uids := map[[16]byte]bool{}
+	for i := range outs {
+		switch o := &outs[i]; {
+		case o.Span != nil:
+			sp := o.Span
+			assert.LessOrEqual(t, sp.Start, sp.End)
+			assert.Greater(t, sp.Start, int64(1_500_000_000_000_000_000), "time of %v is not resolved", sp.Type)
+			assert.Equal(t, sp.Error, sp.ErrType != "")
+			if sp.Type != translate.SpanRoot {
+				assert.Contains(t, spans, fmt.Sprintf("%x/%x", sp.TraceID, sp.ParentID), "parent of %v", sp.Type)
+			}
+			assert.True(t, remote || roots[sp.TraceID] == 1, "roots of a trace: %d", roots[sp.TraceID])
+			for _, l := range sp.Links {
+				assert.Contains(t, spans, fmt.Sprintf("%x/%x", l.TraceID, l.SpanID), "link")
+			}
+		case o.Log != nil:
+			assert.Contains(t, spans, fmt.Sprintf("%x/%x", o.Log.TraceID, o.Log.SpanID), "span of log %s", o.Log.Event)
+			assert.False(t, uids[o.Log.UID], "uid of %s twice", o.Log.Event)
+			uids[o.Log.UID] = true
+			assert.Greater(t, o.Log.Time, int64(1_500_000_000_000_000_000))
+		}
+	}
+	balance(t, outs)
+}
+
+// balance checks that the token and cost metrics equal what the roots say.
+func balance(t testing.TB, outs []translate.Output) {
+	t.Helper()
+	var roots, steps, chats translate.Tokens
+	var cost, costSteps float64
+	for i := range outs {
+		o := &outs[i]
+		switch {
+		case o.Span != nil && o.Span.Root != nil:
+			u := o.Span.Root.Usage.V
+			roots.Input += u.Input
+			roots.CacheRead += u.CacheRead
+			roots.CacheWrite += u.CacheWrite
+			roots.Output += u.Output
+			cost += o.Span.Root.Cost.V
+		case o.Span != nil && o.Span.Chat != nil:
+			chats.Output += o.Span.Chat.Usage.Output.V
+		case o.Step.Metric == translate.MetricTokens:
+			steps.Input += o.Step.Tokens.Input
+			steps.CacheRead += o.Step.Tokens.CacheRead
+			steps.CacheWrite += o.Step.Tokens.CacheWrite
+			steps.Output += o.Step.Tokens.Output
+		case o.Step.Metric == translate.MetricCost:
+			costSteps += o.Step.Value
+		}
+	}
+	assert.Equal(t, roots, steps, "tokens of the roots and of the metric")
+	assert.InDelta(t, cost, costSteps, 1e-9)
+	assert.GreaterOrEqual(t, roots.Output, chats.Output)
+}
+
+// TestSecondRun: another run, in another time zone and with other map seeds, gives the same.
+func TestSecondRun(t *testing.T) {
+	for name, data := range situations(t) {
+		t.Run(name, func(t *testing.T) {
+			first := render(t, fold(t, data, settingsOf(name)))
+			local := time.Local
+			time.Local = time.FixedZone("elsewhere", 13*3600+1800)
+			defer func() { time.Local = local }()
+			for range 3 {
+				require.Equal(t, first, render(t, fold(t, data, settingsOf(name))))
+			}
+		})
+	}
+}
+
+func render(t testing.TB, outs []translate.Output) string {
+	t.Helper()
+	b, err := json.Marshal(outs)
+	require.NoError(t, err)
+	return string(b)
+}
+
+// TestPrivateByDefault: without capture no text of the input leaves, in no signal.
+func TestPrivateByDefault(t *testing.T) {
+	for name, data := range situations(t) {
+		t.Run(name, func(t *testing.T) {
+			out := render(t, fold(t, data, settings{}))
+			for _, text := range contents(data) {
+				assert.NotContains(t, out, text)
+			}
+		})
+	}
+}
+
+// contents lists the longer texts of prompts, answers, arguments and results in a stream.
+func contents(data []byte) []string {
+	var out []string
+	var walk func(key string, v any)
+	walk = func(key string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for k, x := range v {
+				walk(k, x)
+			}
+		case []any:
+			for _, x := range v {
+				walk(key, x)
+			}
+		case string:
+			secret := slices.Contains([]string{"text", "thinking", "content", "command", "file_path", "prompt", "stdout",
+				"pattern", "result", "old_string", "new_string", "cwd", "summary", "description", "message"}, key)
+			if secret && len(v) >= 12 && strings.ContainsAny(v, " /") {
+				q, err := json.Marshal(v)
+				if err == nil {
+					out = append(out, strings.Trim(string(q), `"`))
+				}
+			}
+		}
+	}
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		var v any
+		if json.Unmarshal(line, &v) == nil {
+			walk("", v)
+		}
+	}
+	return out
+}
