@@ -58,14 +58,12 @@ type Record struct {
 	InvalidTime bool // a time stood there but was unreadable or impossible: counted, the record itself counts
 	UnknownType bool // no rule knows this type or subtype: counted as unknown_type
 
-	CWD     string   // working directory, "" when not stated; resolves paths, leaves only under capture identity
-	Version string   // version of the agent program, "" when not stated
-
-	PermissionMode string // how the agent asks for permission, "" when not stated; it changes within a session
-
-	User    Text     // account or e-mail, for capture identity
-	Branch  Text     // version control branch, for capture identity
-	MCP     []string // names of MCP servers, longest name first; nil when not stated
+	CWD            string   // working directory, "" when not stated; resolves paths, leaves only under capture identity
+	Version        string   // version of the agent program, "" when not stated
+	PermissionMode string   // how the agent asks for permission, "" when not stated; it changes within a session
+	User           Text     // account or e-mail, for capture identity
+	Branch         Text     // version control branch, for capture identity
+	MCP            []string // names of MCP servers, longest name first; nil when not stated
 
 	Start      *Start
 	Response   *Response

@@ -182,8 +182,9 @@ func TestEverySignalArrives(t *testing.T) {
 
 func TestJSONDocument(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir+"/b.jsonl", strings.ReplaceAll(stream, "sess-aa", "sess-bb"))
-	write(t, dir+"/a.jsonl", stream+"no JSON\n")
+	// Files without times end when they were last written: the order of writing is that of the sessions.
+	write(t, dir+"/b.jsonl", stream+"no JSON\n")
+	write(t, dir+"/a.jsonl", strings.NewReplacer("sess-aa", "sess-bb", `"m1"`, `"m2"`).Replace(stream))
 	write(t, dir+"/ignored.txt", "no JSON\n")
 	got := replay(t, nil, "--format", "json", dir)
 	require.Equal(t, ExitOK, got.code, got.stderr)

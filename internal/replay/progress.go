@@ -37,6 +37,7 @@ func newProgress(s *settings, inputs []input, stderr io.Writer) *progress {
 		progressbar.OptionSetWidth(24),
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetRenderBlankState(true),
 		progressbar.OptionSetPredictTime(true),
 		// A spinner of unknown length would run on a goroutine of its own.
 		progressbar.OptionSetSpinnerChangeInterval(0),

@@ -418,7 +418,7 @@ func (b *Builder) log(r plog.LogRecord, l *translate.Log, observed int64) {
 		m.PutBool(attrSuccess, l.Success.V)
 	}
 	putOptInt(m, attrExitCode, l.ExitCode)
-	putStr(m, attrSkillName, l.Skill)
+	putStr(m, attrSkill, l.Skill)
 	putStr(m, attrSkillPath, l.SkillPath)
 	putStr(m, attrToolName, l.Tool)
 	putStr(m, attrToolCallID, l.CallID)

@@ -65,7 +65,8 @@ const (
 	attrToolType      = "gen_ai.tool.type"
 	attrToolArguments = "gen_ai.tool.call.arguments"
 	attrToolResult    = "gen_ai.tool.call.result"
-	attrSkillName     = "gen_ai.skill.name"
+	attrSkillName     = "gen_ai.skill.name"      // on tool spans
+	attrSkill         = "agentstream.skill.name" // on log records
 	attrTokenType     = "gen_ai.token.type"
 	attrTokenModality = "gen_ai.token.modality"
 
@@ -355,7 +356,7 @@ var logTable = attributeTable{
 		{attrCommand, "string", "", "tool_arguments", "the command as the agent wrote it"},
 		{attrSuccess, "bool", "", "", "whether the operation succeeded"},
 		{attrExitCode, "int", "", "", "exit code, when the result states it"},
-		{attrSkillName, "string", "", "", "name of the skill"},
+		{attrSkill, "string", "", "", "name of the skill"},
 		{attrSkillPath, "string", "", "tool_arguments", "file of the skill"},
 		{attrToolName, "string", "", "", "tool of the call"},
 		{attrToolCallID, "string", "", "", "id of the call"},

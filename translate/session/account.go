@@ -42,8 +42,25 @@ func (r *registers) get(k registerKey) *register {
 	return reg
 }
 
-// account is what a segment has used: S by its responses, T by accepted steps of running totals. The
-// segment contributes the larger of both, per model and class (ruling 45).
+// usedModel is what a session has used of one model: s by its responses, t by accepted steps of running
+// totals. The session contributes the larger of both, class by class (ruling 45), so that calls without
+// a row count and rows that a total covers do not count again. A running total may cover responses of
+// earlier segments, which is why this is the session's.
+type usedModel struct {
+	s, t translate.Tokens
+	out  translate.Tokens // contributed so far
+}
+
+func (s *session) use(label string) *usedModel {
+	u := s.used[label]
+	if u == nil {
+		u = &usedModel{}
+		s.used[label] = u
+	}
+	return u
+}
+
+// account is what a segment has contributed, and what that cost.
 type account struct {
 	models map[string]*modelAccount
 	list   []*modelAccount
@@ -55,9 +72,8 @@ type account struct {
 
 type modelAccount struct {
 	label    string
-	raw      string // a raw id of the model, for its provider
-	s, t     translate.Tokens
-	out      translate.Tokens // contributed so far
+	raw      string           // a raw id of the model, for its provider
+	out      translate.Tokens // contributed in this segment
 	estimate float64
 	priced   bool // some usage had a price
 	unpriced bool // some had none
@@ -76,14 +92,17 @@ func (a *account) model(label, raw string) *modelAccount {
 	return m
 }
 
-// lift counts what raises the larger of S and T, under the labels of the row that raised it.
+// lift counts what raises the larger of both sums, under the labels of the row that raised it and in
+// its segment.
 func (m *modelAccount) lift(g *segment, subagent bool) {
-	want := maxTokens(m.s, m.t)
-	d := subTokens(want, m.out)
+	u := g.s.use(m.label)
+	want := maxTokens(u.s, u.t)
+	d := subTokens(want, u.out)
 	if d == (translate.Tokens{}) {
 		return
 	}
-	m.out = want
+	u.out = want
+	m.out = addTokens(m.out, d)
 	g.step(translate.Step{Metric: translate.MetricTokens, Tokens: d, Model: m.label, Provider: price.Provider(m.raw), Subagent: subagent})
 }
 
@@ -100,7 +119,7 @@ func (a *Assembler) count(r *row, resp *response) {
 	if !resp.has {
 		return
 	}
-	if p := &r.f.src.running; resp.source != p || resp.turn != p.turn {
+	if p := r.f.running; resp.source != p || resp.turn != p.turn {
 		resp.source, resp.turn = p, p.turn
 		p.seen = append(p.seen, resp)
 	}
@@ -151,7 +170,8 @@ func (a *Assembler) countUsage(resp *response, model string, u *translate.Usage,
 	now := maxTokens(disjoint(u), reg.tokens)
 	if d := subTokens(now, reg.tokens); d != (translate.Tokens{}) {
 		reg.tokens = now
-		m.s = addTokens(m.s, d)
+		used := g.s.use(m.label)
+		used.s = addTokens(used.s, d)
 		m.lift(g, !resp.agent.main)
 	}
 	if usd, ok := a.cost(model, u); ok {
@@ -186,6 +206,9 @@ type running struct {
 	inits  int // start records since the last terminal record
 	turn   int
 	seen   []*response // responses of this turn
+	// What segments that closed meanwhile counted as an estimate for responses of this turn: a report
+	// that covers them adds only what exceeds it (ruling 48).
+	counted map[string]float64
 }
 
 // step accepts a terminal record: what its totals add to the last accepted ones.
@@ -212,7 +235,8 @@ func (p *running) step(r *row, s *session) {
 	}
 	for _, l := range order {
 		m := g.acc.model(l.label, l.raw)
-		m.t = addTokens(m.t, subTokens(now[l.label], base[l.label]))
+		used := s.use(l.label)
+		used.t = addTokens(used.t, subTokens(now[l.label], base[l.label]))
 		m.lift(g, false)
 	}
 	if len(order) > 0 {
@@ -230,13 +254,27 @@ func (p *running) step(r *row, s *session) {
 		}
 	}
 	if t.Cost.OK {
-		g.acc.report(g, t.Cost.V-baseCost, order, costs, baseCosts, s.lastModel(seen))
+		g.acc.report(g, t.Cost.V-baseCost, order, costs, baseCosts, s.lastModel(seen), p.counted)
+		p.counted = nil
 		p.cost = t.Cost.V
 	}
 	if costs != nil {
 		p.costs = costs
 	}
 	p.any, p.index, p.inits = true, t.Index, 0
+}
+
+// estimated notes what a segment that closes counts as an estimate for responses of the open turn.
+func (p *running) estimated(label string, g *segment) {
+	for _, resp := range p.seen {
+		if resp.seg != g || resp.price != priceKnown || g.s.a.label(resp.model) != label {
+			continue
+		}
+		if p.counted == nil {
+			p.counted = map[string]float64{}
+		}
+		p.counted[label] += resp.cost
+	}
 }
 
 type modelLabel struct{ label, raw string }
@@ -314,7 +352,8 @@ func (s *session) beyond(r *row, seen []*response) {
 	}
 	raw := s.lastModel(seen)
 	m := r.g.acc.model(s.a.label(raw), raw)
-	m.s = addTokens(m.s, extra)
+	used := s.use(m.label)
+	used.s = addTokens(used.s, extra)
 	m.lift(r.g, false)
 }
 
@@ -330,9 +369,9 @@ func (s *session) lastModel(seen []*response) string {
 
 // report counts a reported cost. Its parts by model are told beside it; where they disagree with the
 // total, the total wins (ruling 17).
-func (a *account) report(g *segment, step float64, order []modelLabel, costs, base map[string]float64, rest string) {
+func (a *account) report(g *segment, step float64, order []modelLabel, costs, base map[string]float64, rest string, counted map[string]float64) {
 	step = max(step, 0)
-	a.reported = translate.Some(a.reported.V + step)
+	a.reported = translate.Some(a.reported.V)
 	type part struct {
 		m   *modelAccount
 		usd float64
@@ -353,6 +392,8 @@ func (a *account) report(g *segment, step float64, order []modelLabel, costs, ba
 		}
 	}
 	for _, p := range parts {
+		p.usd = max(0, p.usd-counted[p.m.label])
+		a.reported.V += p.usd
 		p.m.reported += p.usd
 		if p.usd > 0 {
 			g.step(translate.Step{Metric: translate.MetricCost, Value: p.usd, Model: p.m.label, Provider: price.Provider(p.m.raw), Label: "reported"})
@@ -372,6 +413,9 @@ func (a *account) close(g *segment) {
 			continue
 		}
 		if m.priced && m.estimate > 0 {
+			for _, f := range g.s.feeds {
+				f.running.estimated(m.label, g)
+			}
 			g.step(translate.Step{Metric: translate.MetricCost, Value: m.estimate, Model: m.label, Provider: price.Provider(m.raw), Label: "estimated"})
 		}
 		if m.unpriced {

@@ -44,8 +44,11 @@ type Source struct {
 	session *session
 	pending []translate.Decoded // before the first record that tells a session
 	caller  *translate.Context
-	running running
 	derived bool
+	known   bool  // some record of the source told a time
+	last    int64 // the latest one
+	// A process may go on in another session (/clear): its totals go on with it.
+	inherit map[string]*running
 }
 
 // Open begins a source.
@@ -130,7 +133,10 @@ func (a *Assembler) enter(src *Source, id string, derived bool) {
 func (s *Source) feed(ses *session) *feed {
 	f := s.feeds[ses]
 	if f == nil {
-		f = &feed{src: s, s: ses}
+		f = &feed{src: s, s: ses, running: s.inherit[ses.id]}
+		if f.running == nil {
+			f.running = &running{}
+		}
 		s.feeds[ses] = f
 		s.list = append(s.list, f)
 		ses.feeds = append(ses.feeds, f)

@@ -364,6 +364,8 @@ func (c *call) finish(outcome string, end int64) {
 			}
 		}
 	}
+	// Late rows need no more of it: a long session has many calls.
+	c.c, c.result = &translate.Call{ID: c.c.ID, Name: c.c.Name, Launch: c.c.Launch, AgentType: c.c.AgentType}, nil
 	g.open--
 	s.settle(g)
 }
@@ -400,12 +402,9 @@ var opEvents = map[translate.OpKind]translate.Event{
 // events sends the normalized events of the call: one per operation, in their order.
 func (c *call) events(outcome string, exit translate.Opt[int64]) {
 	success := translate.Opt[bool]{}
-	switch outcome {
-	case translate.ToolIncomplete:
-		// Still open at the end: the agent did try, nobody knows with what result.
-	default:
+	if c.result != nil || c.taskStatus != "" || outcome == translate.ToolDenied {
 		success = translate.Some(outcome == translate.ToolOK)
-	}
+	} // else it was open at the end: the agent did try, nobody knows with what result
 	for i := range c.c.Ops {
 		op := &c.c.Ops[i]
 		if op.Kind == translate.OpNone {

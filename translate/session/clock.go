@@ -26,6 +26,8 @@ const (
 type feed struct {
 	src *Source
 	s   *session
+	// running is the process that writes the source; several sessions on one connection are several.
+	running *running
 
 	known    bool  // a record told a time
 	last     int64 // time of the latest record
@@ -61,13 +63,13 @@ func (f *feed) record(rec *translate.Record) {
 			f.fold(w, max(w.Arrival, f.last), true)
 		}
 		f.fold(rec, max(rec.Arrival, f.last), true)
-	case !f.known:
+	case !f.known && !f.src.known:
 		f.ordinal = min(f.ordinal+1, 1<<ordinalBits-1)
 		f.fold(rec, int64(f.src.n)<<ordinalBits+f.ordinal, false)
 	case f.after && len(f.waiting) < maxWaiting:
 		f.waiting = append(f.waiting, rec)
 	default:
-		f.fold(rec, f.last, false)
+		f.fold(rec, max(f.last, f.src.last), false)
 	}
 }
 
@@ -81,9 +83,11 @@ func (f *feed) inStep() bool {
 func (f *feed) know(t int64) {
 	if !f.known && f.ordinal > 0 && f.ordinalsT == 0 {
 		f.ordinalsT = t
+		f.began = t
 	}
 	first := !f.known
 	f.known, f.after = true, false
+	f.src.known, f.src.last = true, max(f.src.last, t)
 	for _, w := range f.takeWaiting() {
 		at := t
 		if first && w.Arrival != 0 && f.skew <= maxSkew {

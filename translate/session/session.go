@@ -51,6 +51,7 @@ type session struct {
 	seen      map[uint64]struct{} // hashes of record uuids
 	ordinal   int                 // records so far: the source id of what has no id
 
+	used      map[string]*usedModel   // by label
 	lines     []*translate.Diagnostic // before the first record
 	res       *translate.Resource
 	cwd       string
@@ -77,7 +78,7 @@ func newSession(a *Assembler, key sessionKey, src *Source) *session {
 		a: a, agent: key.agent, id: key.id, format: src.info.Format, caller: src.caller,
 		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[[2]string]struct{}{},
 		responses: map[string]*response{}, early: map[string]*early{}, tasks: map[string]*task{},
-		denied: map[string]bool{}, seen: map[uint64]struct{}{},
+		denied: map[string]bool{}, used: map[string]*usedModel{}, seen: map[uint64]struct{}{},
 	}
 	s.main = &agent{s: s, main: true, typ: key.agent}
 	return s
@@ -192,6 +193,7 @@ func (s *session) segmentFor(rec *translate.Record, ag *agent, t int64) *segment
 		if how := s.cutBy(rec, t); how != noCut {
 			s.begin(rec, t, how)
 		}
+		s.cur.terminalAt = 0 // a turn began: no linger runs
 		return s.cur
 	}
 	if rec.Terminal != nil || t < ordinalEnd {
@@ -347,7 +349,7 @@ func (s *session) payloads(r *row) {
 		s.terminal(r)
 	}
 	if rec.Reset != nil {
-		s.reset(rec.Reset)
+		s.reset(r)
 	}
 	for i := range rec.Unknowns {
 		if taskOfAgent && rec.Unknowns[i].Reason == translate.UnknownSubtype {
@@ -374,7 +376,7 @@ func (r *row) log(l *translate.Log, ord int) {
 
 func (s *session) startRecord(r *row) {
 	r.g.started = true
-	r.f.src.running.inits++
+	r.f.running.inits++
 	if m := r.rec.Start.PermissionMode; m != "" {
 		r.g.mode = m
 	}
@@ -490,7 +492,7 @@ func (s *session) terminal(r *row) {
 	if t.APIDuration.OK {
 		g.apiDuration = translate.Some(g.apiDuration.V + t.APIDuration.V)
 	}
-	r.f.src.running.step(r, s)
+	r.f.running.step(r, s)
 	if late {
 		r.log(&translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "late_error_result",
 			ErrType: t.ErrorType, Body: "terminal error record without a turn after a success: " + t.Message}, 0)
@@ -532,14 +534,16 @@ func (s *session) succeeded() bool {
 }
 
 // reset ends the session; the one that follows links to it.
-func (s *session) reset(r *translate.Reset) {
-	if r.Session == "" || r.Session == s.id {
+func (s *session) reset(r *row) {
+	id := r.rec.Reset.Session
+	if id == "" || id == s.id {
 		return
 	}
-	key := sessionKey{s.agent, r.Session}
+	r.f.src.inherit = map[string]*running{id: r.f.running}
+	key := sessionKey{s.agent, id}
 	next := s.a.sessions[key]
 	if next == nil {
-		next = newSession(s.a, key, s.feeds[0].src)
+		next = newSession(s.a, key, r.f.src)
 		next.caller = s.callerOf()
 		s.a.sessions[key] = next
 		s.a.order = append(s.a.order, next)
@@ -669,20 +673,6 @@ func (s *session) close() {
 	if s.active && last != nil {
 		s.active = false
 		last.step(translate.Step{Metric: translate.MetricActive, Value: -1})
-	}
-	s.trim()
-}
-
-// trim lets go of what a closed session does not need for late rows.
-func (s *session) trim() {
-	for _, list := range s.calls {
-		for _, c := range list {
-			c.c = &translate.Call{ID: c.c.ID, Name: c.c.Name, Launch: c.c.Launch}
-			c.result = nil
-		}
-	}
-	for _, r := range s.responses {
-		r.release()
 	}
 }
 
