@@ -15,13 +15,13 @@ func (t TraceID) IsZero() bool { return t == TraceID{} }
 // IsZero reports whether the id is none.
 func (s SpanID) IsZero() bool { return s == SpanID{} }
 
-// Output is what leaves: exactly one of the pointers is set, or Step has a metric.
+// Output is what leaves: exactly one of Span, Log and Step is set.
 // An Output is fixed when it is made and never changed afterwards.
 type Output struct {
 	Resource *Resource
 	Span     *Span
 	Log      *Log
-	Step     Step
+	Step     *Step
 }
 
 // Resource is what an Output's resource says. Sessions share one Resource per agent and version.
@@ -288,7 +288,7 @@ type Log struct {
 // Metric is one of the metrics of the telemetry contract, section 5.
 type Metric uint8
 
-// The metrics. MetricNone is no step.
+// The metrics. MetricNone is none.
 const (
 	MetricNone           Metric = iota
 	MetricTokens                // one step carries a Tokens; gives the gen_ai usage sums and agentstream.token.usage

@@ -108,8 +108,8 @@ func situations(t testing.TB) map[string][]byte {
 func totals(outs []translate.Output) *otlp.Totals {
 	m := otlp.NewTotals(otlp.MetricOptions{Start: modTime, MaxToolNames: 100, LegacyTokenUsage: true})
 	for i := range outs {
-		if outs[i].Step.Metric != translate.MetricNone {
-			m.Add(outs[i].Step)
+		if outs[i].Step != nil {
+			m.Add(*outs[i].Step)
 		}
 	}
 	return m
@@ -217,12 +217,12 @@ func balance(t testing.TB, outs []translate.Output) {
 			cost += o.Span.Root.Cost.V
 		case o.Span != nil && o.Span.Chat != nil:
 			chats.Output += o.Span.Chat.Usage.Output.V
-		case o.Step.Metric == translate.MetricTokens:
+		case o.Step != nil && o.Step.Metric == translate.MetricTokens:
 			steps.Input += o.Step.Tokens.Input
 			steps.CacheRead += o.Step.Tokens.CacheRead
 			steps.CacheWrite += o.Step.Tokens.CacheWrite
 			steps.Output += o.Step.Tokens.Output
-		case o.Step.Metric == translate.MetricCost:
+		case o.Step != nil && o.Step.Metric == translate.MetricCost:
 			costSteps += o.Step.Value
 		}
 	}

@@ -126,8 +126,8 @@ func (d *delivery) piece(ctx context.Context, outs []translate.Output) {
 	}
 	for i := range outs {
 		d.report.add(&outs[i])
-		if d.sender != nil && outs[i].Step.Metric != translate.MetricNone {
-			d.totals.Add(outs[i].Step)
+		if d.sender != nil && outs[i].Step != nil {
+			d.totals.Add(*outs[i].Step)
 		}
 	}
 }

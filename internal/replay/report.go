@@ -47,7 +47,7 @@ func newReport(t *tree) *report {
 }
 
 func (r *report) add(o *translate.Output) {
-	if o.Step.Metric == translate.MetricCost {
+	if o.Step != nil && o.Step.Metric == translate.MetricCost {
 		r.costs[o.Step.Model] += o.Step.Value
 	}
 	s := o.Span

@@ -89,7 +89,7 @@ func render(width int, colours bool) string {
 	for _, s := range sample() {
 		r.add(&translate.Output{Span: s})
 	}
-	r.add(&translate.Output{Step: translate.Step{Metric: translate.MetricCost, Model: "claude-opus-4-6", Value: 0.12}})
+	r.add(&translate.Output{Step: &translate.Step{Metric: translate.MetricCost, Model: "claude-opus-4-6", Value: 0.12}})
 	skipped := &skips{1, 0, 0, 2, 0, 1234, 0}
 	_ = summary(&out, st, r, skipped, nil)
 	return out.String()

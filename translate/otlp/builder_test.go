@@ -192,7 +192,7 @@ func TestTracesGolden(t *testing.T) {
 		"full":     {Options{Version: "0.1.0", ResourceAttributes: map[string]string{"z": "1", "a": "2", "service.name": "no"}}, fullSpans()},
 		"bare":     {Options{}, bareSpans()},
 		"semconv":  {Options{SemConv141: true}, fullSpans()},
-		"two":      {Options{}, []translate.Output{bareSpans()[3], fullSpans()[0], bareSpans()[0], {}, fullLogs()[0], {Step: translate.Step{Metric: translate.MetricPrompts}}}},
+		"two":      {Options{}, []translate.Output{bareSpans()[3], fullSpans()[0], bareSpans()[0], {}, fullLogs()[0], {Step: &translate.Step{Metric: translate.MetricPrompts}}}},
 		"override": {Options{ServiceName: "my-agents"}, []translate.Output{bareSpans()[3], {Resource: &translate.Resource{Agent: "cline"}, Span: bareSpans()[0].Span}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -229,7 +229,7 @@ func (g *segment) log(l *translate.Log, n *node, agent, source string, ord int) 
 
 func (g *segment) step(st translate.Step) {
 	st.Agent = g.s.agent
-	g.emit(item{out: translate.Output{Step: st}})
+	g.emit(item{out: translate.Output{Step: &st}})
 }
 
 // outcome of the segment and its error.type (telemetry contract 3.1, rulings 29, 30).
