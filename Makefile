@@ -39,7 +39,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	  done; done
 
 cases: ## the conformance suite, for the areas that this release claims
-	../shared/cases/run --area stream,private --mode replay
+	.ci/cases
 
 run:
 	go run ./cmd/agentreplay testdata/sessions

@@ -153,7 +153,7 @@ A directory is walked for *.jsonl. "-" is standard input, read live: what is fin
   --receiver-config FILE   YAML, the body of the agent_stream section: capture, session, pricing, ...
   --agent FORMAT           agent family of all inputs (default auto: judged by the records)
   --progress               show a progress bar on standard error (default: on a terminal, for large inputs)
-  --fail-on-skipped        exit 1 when any line was skipped or not understood
+  --fail-on-skipped        exit 1 when any line was skipped
   --version, --help
 
 A tree shows at most %[2]d spans of a session; the rest is counted below it. Exit status: 0 all was read and accepted,

@@ -238,8 +238,8 @@ func (c *command) run(ctx context.Context) int {
 	if d.sender != nil && d.sender.failed() {
 		fail(fmt.Errorf("not everything was accepted: %s", sentText(newStyle(pipedWidth, false), d.sender)))
 	}
-	if n := f.skipped.total(); n > 0 && c.settings.failOnSkipped {
-		fail(fmt.Errorf("%s skipped or not understood, and --fail-on-skipped is set", plural(n, "line")))
+	if n := f.skipped.lost(); n > 0 && c.settings.failOnSkipped {
+		fail(fmt.Errorf("%s skipped, and --fail-on-skipped is set", plural(n, "line")))
 	}
 	return code
 }

@@ -356,3 +356,14 @@ func (s *skips) total() (n int64) {
 	}
 	return n
 }
+
+// lost counts the lines that gave no record. Records of an unknown type and records with a bad time
+// count as what they are: a new version of an agent is no failure.
+func (s *skips) lost() (n int64) {
+	for i, c := range s {
+		if r := translate.Skips[i]; r != translate.SkipUnknownType && r != translate.SkipInvalidTime {
+			n += c
+		}
+	}
+	return n
+}

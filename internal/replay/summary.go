@@ -64,7 +64,7 @@ func summary(w io.Writer, st *style, r *report, skipped *skips, snd *sender) err
 				reasons = append(reasons, fmt.Sprintf("%s %s", grouped(skipped[i]), reason))
 			}
 		}
-		line("skipped", st.yellow(strings.Join(reasons, ", "))+" (lines)")
+		line("lines", st.yellow(strings.Join(reasons, ", ")))
 	}
 	if snd != nil {
 		line("sent", sentText(st, snd))
