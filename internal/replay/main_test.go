@@ -100,7 +100,7 @@ func TestExitCodes(t *testing.T) {
 		"help":                 {args: []string{"--help"}, stdout: []string{"usage: agentreplay", "--receiver-config", "200 spans"}},
 		"version":              {args: []string{"--version"}, stdout: []string{"agentreplay 1.2.3"}},
 		"bad lines":            {args: []string{"--format", "json", bad}, stdout: []string{`"not_json":1`}},
-		"summary":              {args: []string{"--format", "summary", bad}, stdout: []string{"skipped   1 not_json"}},
+		"summary":              {args: []string{"--format", "summary", bad}, stdout: []string{"lines     1 not_json"}},
 		"fail on skipped":      {args: []string{"--fail-on-skipped", bad}, code: 1, stderr: []string{"1 line skipped"}},
 		"nothing skipped":      {args: []string{"--fail-on-skipped", good}},
 		"no input":             {code: 2, stderr: []string{"no input"}},
