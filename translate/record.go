@@ -49,6 +49,7 @@ type Text struct {
 type Record struct {
 	Session string // id that the record names; "" = the source's latest session
 	UUID    string // the record's own id; "" when it has none
+	Hash    uint64 // of the bytes of a record without an id, to know copies by; good within one process only
 	Type    string // top-level type as written
 	Subtype string // subtype as written, "" when absent
 	Time    int64  // Unix nanoseconds; 0 = the record is not timed

@@ -7,6 +7,8 @@
 package claude
 
 import (
+	"hash/maphash"
+
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 	"github.com/otelcol-agents/otelcol-agents/translate/redact"
@@ -66,6 +68,9 @@ func newDecoder(opt Options, records map[string]rule) *Decoder {
 	d.onPart = d.part
 	return d
 }
+
+// hashSeed makes hashes of records comparable within this process; they never leave it.
+var hashSeed = maphash.MakeSeed()
 
 // maxParts bounds how many records one line may give; a line that has more gives one diagnostic for
 // its rest. The shortest record has a dozen bytes, a Record several hundred: without a bound a line of
@@ -135,6 +140,9 @@ func (d *Decoder) object(p jsontok.Part) {
 	rule, known := d.records[string(d.scratch)]
 	rec := &translate.Record{}
 	d.envelope(r, rec)
+	if rec.UUID == "" {
+		rec.Hash = maphash.Bytes(hashSeed, p.Bytes)
+	}
 	if !known {
 		rec.UnknownType = true
 		rec.Unknowns = append(rec.Unknowns, d.unknownRecord(translate.UnknownRecordType, r, rec.Type))

@@ -81,16 +81,20 @@ func (d *Decoder) name(v jsontok.Value, limit int) string {
 		d.scratch = v.Head(d.scratch[:0], 4*limit)
 		return bound(d.redact(string(d.scratch)), limit)
 	}
-	if s, ok := d.names[string(v)]; ok && len(s) <= limit {
-		return s
+	s, ok := d.names[string(v)]
+	if !ok {
+		s, _ = v.Text()
+		s = d.redact(s)
+		d.remember(string(v), s)
 	}
-	s, _ := v.Text()
-	s = bound(d.redact(s), limit)
+	return bound(s, limit)
+}
+
+func (d *Decoder) remember(key, s string) {
 	if len(d.names) >= maxNames {
 		clear(d.names)
 	}
-	d.names[string(v)] = s
-	return s
+	d.names[key] = s
 }
 
 // label is a name that must look like an identifier to be kept: what else stands in its place may be
@@ -140,12 +144,8 @@ func (d *Decoder) sharedID(v jsontok.Value) string {
 	if s, ok := d.names[string(d.scratch)]; ok {
 		return s
 	}
-	key := string(d.scratch)
 	s := d.id(v)
-	if len(d.names) >= maxNames {
-		clear(d.names)
-	}
-	d.names[key] = s
+	d.remember(string(d.scratch), s)
 	return s
 }
 

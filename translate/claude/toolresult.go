@@ -4,6 +4,7 @@
 package claude
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
@@ -36,12 +37,12 @@ func (d *Decoder) toolResult(p *parts) translate.Result {
 	}
 	first := d.resultText(p.content, &res)
 	var buf [192]byte
-	head := string(first.Head(buf[:0], len(buf)-4))
+	head := first.Head(buf[:0], len(buf)-4)
 	if res.IsError {
-		d.errorText(head, &res)
-	} else if id, ok := strings.CutPrefix(head, background); ok {
+		d.errorText(string(head), &res)
+	} else if id, ok := bytes.CutPrefix(head, []byte(background)); ok {
 		// Only the task's id: that it is in the background is for structured marks to say.
-		res.TaskID = d.word(id)
+		res.TaskID = d.word(string(id))
 	}
 	d.resultMetadata(p.toolUseResult, &res)
 	u := d.unknownBlock(translate.UnknownOrphan, p)

@@ -76,8 +76,11 @@ func (s *Splitter) Split(line []byte, yield func(Part)) {
 	defer s.release()
 	s.waste = maxWaste * len(line)
 	for rest := trim(line); len(rest) > 0; {
-		n := s.values(rest, yield)
-		rest = trim(rest[n:])
+		rest = bytes.TrimLeft(rest[s.values(rest, yield):], " \t\r\n")
+		if len(rest) > 0 && rest[0] == 0 {
+			rest = trim(rest) // NUL bytes break nothing
+			continue
+		}
 		if len(rest) == 0 {
 			return
 		}
@@ -110,9 +113,11 @@ func (s *Splitter) values(b []byte, yield func(Part)) int {
 			return done
 		}
 		if kind != '{' {
-			if s.dec.SkipValue() != nil {
+			if err := s.dec.SkipValue(); err != nil {
+				s.wasted(b[start:], err)
 				base = s.reset(b, start, true)
-				if s.dec.SkipValue() != nil {
+				if err := s.dec.SkipValue(); err != nil {
+					s.wasted(b[start:], err)
 					return done
 				}
 				base = s.reset(b, base+int(s.dec.InputOffset()), false)

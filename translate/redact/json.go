@@ -152,7 +152,8 @@ func unquote(quoted []byte) string {
 	return s
 }
 
-func (w *walker) str(from, to int, kind keyKind) {
+// str redacts the string in w.s[from:to] and returns its text.
+func (w *walker) str(from, to int, kind keyKind) string {
 	text := unquote(w.s[from:to])
 	clean := text
 	if w.r.on() && kind != keyNone {
@@ -162,6 +163,7 @@ func (w *walker) str(from, to int, kind keyKind) {
 	if clean != text || strings.Contains(string(w.s[from:to]), `\u`) {
 		w.replace(from, to, clean)
 	}
+	return clean
 }
 
 // redactValue is the value of a key without its surroundings.
@@ -290,8 +292,9 @@ func (w *walker) object() {
 		}
 		from := w.at
 		to := w.skipString()
-		key := unquote(w.s[from:to])
-		w.str(from, to, keyNone) // a key may be a secret itself
+		// A key may be or have a secret itself. What is judged is what is left of it, or a second
+		// reading would judge otherwise.
+		key := w.str(from, to, keyNone)
 		w.space()
 		w.at++ // the colon
 		w.space()

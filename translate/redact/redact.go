@@ -61,6 +61,9 @@ func New(enabled bool, patterns []string) (*Redactor, error) {
 // by what Binary says of them. A key, an authentication scheme, a user name of a URL stay. The result
 // is valid UTF-8, and String of it is the same text again. A text without anything to replace is
 // returned as it is, without a copy.
+//
+// What only a sentence or a position makes a secret is not recognised: "the secret is x", a positional
+// argument, a value on the line after its key. Patterns can name such shapes.
 func (r *Redactor) String(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")

@@ -23,7 +23,11 @@ type scanner struct {
 func scan(s string) string {
 	m := scanner{s: s}
 	n := len(s) - 1
-	for i := 0; i < n; {
+	i := 0
+	if n > 0 && s[0] == '-' {
+		i = m.dash(0)
+	}
+	for i < n {
 		var start uint8
 		p := uint16(s[i])
 		for ; i < n; i++ {
@@ -97,6 +101,8 @@ func (m *scanner) separator(i int) int {
 			kind = keySecret // the signature of a shared access URL
 		} else if strings.EqualFold(key, "key") {
 			kind = m.keyOfTwoWords(i, key)
+		} else if strings.EqualFold(key, "value") {
+			kind = m.nameBefore(i)
 		}
 	}
 	if kind == keyNone {
@@ -131,6 +137,9 @@ func (m *scanner) keyBefore(i int) (key string, spaced, quoted bool) {
 		case '+', '?':
 			j--
 		}
+	}
+	if s[i] == ':' && j > m.done && s[j-1] == '?' {
+		j-- // an optional field: password?: string
 	}
 	for n := 0; j > m.done && isSpace(s[j-1]) && n < 16; n++ {
 		j--
@@ -182,6 +191,33 @@ func (m *scanner) keyOfTwoWords(i int, key string) keyKind {
 	return keyNone
 }
 
+// nameBefore reads the name in front of "value" in name="password" value="x" and in the YAML of it.
+func (m *scanner) nameBefore(i int) keyKind {
+	near := m.s[max(m.done, i-120):i]
+	near = near[:max(strings.LastIndex(near, "value"), strings.LastIndex(near, "Value"), 0)]
+	for {
+		near = strings.TrimRight(near, " \t\r\n\"'\\,")
+		if !strings.HasSuffix(near, `\n`) && !strings.HasSuffix(near, `\r`) {
+			break
+		}
+		near = near[:len(near)-2]
+	}
+	from := len(near)
+	for from > 0 && isIdent(near[from-1]) {
+		from--
+	}
+	name := near[from:]
+	near = strings.TrimRight(near[:from], " \t\"'\\")
+	if name == "" || near == "" || near[len(near)-1] != ':' && near[len(near)-1] != '=' {
+		return keyNone
+	}
+	near = strings.TrimRight(near[:len(near)-1], " \t\"'\\")
+	if !strings.HasSuffix(near, "name") && !strings.HasSuffix(near, "key") && !strings.HasSuffix(near, "Name") && !strings.HasSuffix(near, "Key") {
+		return keyNone
+	}
+	return classify(name)
+}
+
 type valueOf struct {
 	kind      keyKind
 	key       string
@@ -211,6 +247,9 @@ func (m *scanner) value(p int, of valueOf) int {
 	}
 	if of.literal {
 		return p
+	}
+	if strings.HasPrefix(s[p:], "[]byte(") {
+		p += len("[]")
 	}
 	if s[p] == '[' && !strings.HasPrefix(s[p:], Marker) {
 		if q := m.list(p, of); q > 0 {
@@ -242,6 +281,27 @@ func (m *scanner) value(p int, of valueOf) int {
 	to := trimEnd(s, p, hard)
 	if strings.HasPrefix(s[p:hard], Marker) && trimEnd(s, p+len(Marker), hard) == p+len(Marker) {
 		return p + len(Marker)
+	}
+	lit := hard
+	for lit < len(s) && s[lit] == '\\' {
+		lit++
+	}
+	if lit < len(s) && isQuote(s[lit]) && hard-p > 1 && s[hard-1] == '(' && isName(s[p:hard-1], false) && !hasDigit(s[p:hard-1]) {
+		return m.value(hard, of) // a call: its literal is the secret
+	}
+	if of.colon && to > p && harmless(s[p:to]) {
+		// A type, perhaps with a value behind it: password: string = "x".
+		q := hard
+		for q < len(s) && isSpace(s[q]) {
+			q++
+		}
+		if q+1 < len(s) && q > hard && s[q] == '=' && s[q+1] != '=' && s[q+1] != '>' {
+			for q++; q < len(s) && isSpace(s[q]); {
+				q++
+			}
+			of.colon = false
+			return m.value(q, of)
+		}
 	}
 	if to == p || m.plain(s[p:to], s[to:min(len(s), to+2)], of) {
 		return p
@@ -309,6 +369,21 @@ func (m *scanner) list(p int, of valueOf) int {
 		q := p
 		for q < len(s) && s[q] == '\\' {
 			q++
+		}
+		if q < len(s) && q == p && !isQuote(s[q]) && strings.IndexByte("[](){}<>", s[q]) < 0 {
+			e := q
+			for e < len(s) && strings.IndexByte(",]\r\n\"'`", s[e]) < 0 {
+				e++
+			}
+			if v := strings.TrimRight(s[q:e], " \t\\"); of.kind == keySecret && !harmless(v) {
+				m.replace(q, q+len(v))
+			}
+			found = true
+			p = e
+			if p < len(s) && isQuote(s[p]) {
+				break
+			}
+			continue
 		}
 		if q >= len(s) || !isQuote(s[q]) {
 			break
@@ -409,7 +484,7 @@ func (m *scanner) plain(v, after string, of valueOf) bool {
 	case keyWeak:
 		return !isRandom(v)
 	case keyPass:
-		if of.key == "pass" && of.colon {
+		if of.key == "pass" && of.colon && !of.tight {
 			return !of.quotedKey
 		}
 	}
@@ -638,7 +713,7 @@ func (m *scanner) dash(i int) int {
 	switch {
 	case name == "u" || name == "user" || name == "U" || name == "proxy-user":
 		return m.userFlag(i, p)
-	case name == "p" && m.commandBefore(i, "sshpass"):
+	case name == "p" && m.commandBefore(i, "sshpass", "login "):
 		kind = keySecret
 	case from-i == 1 && len(name) < 4:
 		return e

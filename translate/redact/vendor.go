@@ -120,7 +120,7 @@ func init() {
 		starts[pair('=', byte(b))] = startSep
 		starts[pair('>', byte(b))] = startTag
 	}
-	for _, b := range []byte(" \t\n\"'`[(,-=") {
+	for _, b := range []byte(" \t\n\"'`[(,-=+") {
 		starts[pair(b, '-')] = startDash
 	}
 	starts[pair('=', '-')] = startSep

@@ -4,6 +4,7 @@
 package session
 
 import (
+	"slices"
 	"time"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
@@ -42,6 +43,34 @@ type feed struct {
 	ordinalsT int64 // what the ordinals stand for, once known
 	spread    bool  // ordinals are spread over lengths before the file's modification time
 	ended     bool
+
+	hashes []uint64 // of its records without an id, in order
+	model  *feed    // the earlier source that it has followed so far
+	fresh  bool     // it went its own way
+}
+
+// copied reports whether a record without an id repeats an earlier source of the session. A source
+// that begins with the records of an earlier one is a copy for as long as it follows it (ruling 44).
+func (f *feed) copied(hash uint64) bool {
+	i := len(f.hashes)
+	f.hashes = append(f.hashes, hash)
+	if f.fresh {
+		return false
+	}
+	if f.model != nil && i < len(f.model.hashes) && f.model.hashes[i] == hash {
+		return true
+	}
+	for _, o := range f.s.feeds {
+		if o == f {
+			break
+		}
+		if i < len(o.hashes) && slices.Equal(o.hashes[:i+1], f.hashes) {
+			f.model = o
+			return true
+		}
+	}
+	f.fresh = true
+	return false
 }
 
 // record gives the record its time and folds it.

@@ -99,6 +99,8 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 			return
 		}
 		s.seen[h] = struct{}{}
+	} else if rec.UUID == "" && rec.Hash != 0 && f.copied(rec.Hash) {
+		return
 	}
 	s.ordinal++
 	s.closed = false

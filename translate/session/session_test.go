@@ -598,3 +598,29 @@ func random(rnd *rand.Rand) func(*translate.Record) {
 	}
 	return f
 }
+
+// A source without record ids that begins with the records of an earlier source adds only what comes
+// after them.
+func TestCopyWithoutIDs(t *testing.T) {
+	units := func() []*translate.Decoded {
+		all := []*translate.Decoded{at(0, start()), at(1, prompt()), at(2, says("m1", 10, 1)),
+			at(3, ends(func(tr *translate.Terminal) { tr.Cost = translate.Some(0.5) })), at(4, prompt())}
+		for i, u := range all {
+			u.Record.Hash = uint64(i + 1)
+		}
+		return all
+	}
+	a := New(env{}.config())
+	for _, n := range []int{4, 5} {
+		src := a.Open(env{}.source())
+		for _, u := range units()[:n] {
+			a.Step(src, u)
+		}
+		a.End(src)
+	}
+	a.Close()
+	outs := a.Take()
+	assert.InDelta(t, 2, sum(outs, translate.MetricPrompts), 0)
+	assert.InDelta(t, 0.5, sum(outs, translate.MetricCost), 1e-12)
+	assert.EqualValues(t, 2, root(t, outs).Root.Prompts)
+}
