@@ -151,13 +151,13 @@ func (ag *agent) attach(c *call) {
 		c.seg.open++
 		ag.seg, ag.node.seg = c.seg, c.seg
 	}
-	if c.c.AgentType != "" {
-		ag.name(c.c.AgentType)
+	if c.agentType != "" {
+		ag.name(c.agentType)
 	}
 	if ag.prev == 0 {
 		ag.prev, ag.prevMeasured = c.start, c.measured
 	}
-	ag.background = ag.background || c.c.Background
+	ag.background = ag.background || c.asked
 }
 
 func (ag *agent) name(typ string) {
@@ -290,7 +290,7 @@ func (s *session) task(r *row) bool {
 	}
 	launcher := s.lastCall(k.callID)
 	ofAgent := k.agent != nil || tr.Type == "local_agent" || tr.Type == "" && tr.AgentType != "" ||
-		launcher != nil && launcher.c.Launch || s.agentIDs[tr.ID] != nil
+		launcher != nil && launcher.launch || s.agentIDs[tr.ID] != nil
 	if ofAgent && k.agent == nil {
 		k.agent = s.subagent(k.callID, tr.ID, r.t)
 	}

@@ -14,7 +14,12 @@ import (
 
 // call is one tool call, from its block to its result.
 type call struct {
-	c        *translate.Call
+	id, name  string
+	launch    bool
+	agentType string
+	asked     bool            // to run in the background
+	c         *translate.Call // nil once it is finished: a long session has many calls
+
 	agent    *agent
 	seg      *segment
 	node     node
@@ -89,7 +94,7 @@ func (s *session) call(r *row, resp *response, tc *translate.Call) *call {
 	}
 	s.issued[issued] = struct{}{}
 	g := resp.seg
-	c := &call{c: tc, agent: resp.agent, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
+	c := &call{c: tc, id: tc.ID, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: resp.agent, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
 		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: resp.id}}
 	s.calls[tc.ID] = append(s.calls[tc.ID], c)
 	s.open = append(s.open, c)
@@ -164,10 +169,10 @@ func (s *session) answer(c *call, res *translate.Result, t int64) {
 	c.start, c.end = min(c.start, t), max(c.end, t)
 	c.seg.touch(t)
 	if res.Denied {
-		s.deny(c.seg, c.c.ID)
+		s.deny(c.seg, c.id)
 	}
-	if c.c.Launch && !res.Denied && (res.RanAgent || s.agents[c.c.ID] != nil || s.agentIDs[res.AgentID] != nil) {
-		ag := s.subagent(c.c.ID, res.AgentID, t)
+	if c.launch && !res.Denied && (res.RanAgent || s.agents[c.id] != nil || s.agentIDs[res.AgentID] != nil) {
+		ag := s.subagent(c.id, res.AgentID, t)
 		ag.attach(c)
 		if res.AgentType != "" {
 			ag.name(res.AgentType)
@@ -187,16 +192,16 @@ func (s *session) answer(c *call, res *translate.Result, t int64) {
 		c.taskID = id
 		k := s.tasks[id]
 		if k == nil {
-			k = &task{id: id, callID: c.c.ID}
+			k = &task{id: id, callID: c.id}
 			s.tasks[id] = k
 		} else if k.callID == "" {
-			k.callID = c.c.ID
+			k.callID = c.id
 		}
 		if k.status != "" && c.taskStatus == "" {
 			c.taskStatus, c.taskAt = k.status, k.statusAt
 		}
 	}
-	c.bg = res.Async || c.c.Background && !res.IsError && !res.Denied && !res.Interrupted
+	c.bg = res.Async || c.asked && !res.IsError && !res.Denied && !res.Interrupted
 	if c.bg && res.Status == "completed" {
 		c.taskStatus, c.taskAt = firstOf(c.taskStatus, "completed"), max(c.taskAt, t)
 	}
@@ -215,7 +220,7 @@ func (c *call) decide() {
 		if c.taskStatus != "" {
 			c.finish(taskOutcome(c.taskStatus), max(c.taskAt, c.resultAt))
 		}
-	case s.denied[c.c.ID] && (res == nil || res.IsError || res.Denied):
+	case s.denied[c.id] && (res == nil || res.IsError || res.Denied):
 		c.finish(translate.ToolDenied, c.end)
 	case res == nil:
 	case res.Success.OK && !res.Success.V, res.IsError && !res.Interrupted:
@@ -284,10 +289,10 @@ func (c *call) finish(outcome string, end int64) {
 	if i := slices.Index(s.open, c); i >= 0 {
 		s.open = slices.Delete(s.open, i, i+1)
 	}
-	if list := s.calls[c.c.ID]; len(list) > 1 {
+	if list := s.calls[c.id]; len(list) > 1 {
 		// The latest stays for late rows; of the others only open ones can still be paired.
 		latest := list[len(list)-1]
-		s.calls[c.c.ID] = slices.DeleteFunc(list, func(o *call) bool { return o.done && o != latest })
+		s.calls[c.id] = slices.DeleteFunc(list, func(o *call) bool { return o.done && o != latest })
 	}
 	c.end = max(c.start, end)
 	g.touch(c.end)
@@ -306,12 +311,12 @@ func (c *call) finish(outcome string, end int64) {
 	}
 
 	t := &translate.ToolAttrs{
-		Name: c.c.Name, CallID: c.c.ID, Outcome: outcome, Kind: toolKind(c.c), ArgBytes: int64(c.c.ArgBytes),
+		Name: c.name, CallID: c.id, Outcome: outcome, Kind: toolKind(c.c), ArgBytes: int64(c.c.ArgBytes),
 		Background: c.bg, ServerSide: c.server, Extension: c.server, Args: c.c.Args.Content, ExitCode: c.exit,
 		MCPServer: c.c.MCPServer, MCPTool: c.c.MCPTool,
 	}
 	if t.MCPServer == "" {
-		t.MCPServer, t.MCPTool = splitMCP(c.c.Name, s.mcp)
+		t.MCPServer, t.MCPTool = splitMCP(c.name, s.mcp)
 	}
 	t.Extension = t.Extension || t.MCPServer != ""
 	for i := range c.c.Ops {
@@ -345,13 +350,13 @@ func (c *call) finish(outcome string, end int64) {
 	c.events(outcome, t.ExitCode)
 	g.span(sp, &c.node, c.agent.nodeIn(g))
 	g.outcomes[outcome]++
-	g.step(translate.Step{Metric: translate.MetricToolCalls, Value: 1, Tool: c.c.Name, Label: outcome})
+	g.step(translate.Step{Metric: translate.MetricToolCalls, Value: 1, Tool: c.name, Label: outcome})
 	if c.measured && !s.estimated && c.start >= ordinalEnd && (c.result != nil || c.taskStatus != "") {
 		d := sp.End - sp.Start
 		if t.Execution.OK {
 			d = t.Execution.V
 		}
-		g.step(translate.Step{Metric: translate.MetricToolDuration, Value: seconds(d), Tool: c.c.Name, Extension: t.Extension,
+		g.step(translate.Step{Metric: translate.MetricToolDuration, Value: seconds(d), Tool: c.name, Extension: t.Extension,
 			ErrType: sp.ErrType})
 	}
 	if outcome == translate.ToolOK {
@@ -364,8 +369,7 @@ func (c *call) finish(outcome string, end int64) {
 			}
 		}
 	}
-	// Late rows need no more of it: a long session has many calls.
-	c.c, c.result = &translate.Call{ID: c.c.ID, Name: c.c.Name, Launch: c.c.Launch, AgentType: c.c.AgentType}, nil
+	c.c, c.result = nil, nil
 	g.open--
 	s.settle(g)
 }
@@ -415,7 +419,7 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 			continue
 		}
 		l := &translate.Log{Event: opEvents[op.Kind], Severity: translate.SeverityInfo, Time: c.end, Success: success,
-			Tool: c.c.Name, CallID: c.c.ID, Query: op.Query.Content, Command: op.Command.Content}
+			Tool: c.name, CallID: c.id, Query: op.Query.Content, Command: op.Command.Content}
 		if op.Success.OK {
 			l.Success = op.Success
 		}
@@ -468,8 +472,8 @@ func (c *call) launchEvent(outcome string) {
 	if c.child != nil && c.child.evidence {
 		return
 	}
-	l := &translate.Log{Event: translate.EventOrchestration, Time: c.end, Tool: c.c.Name, CallID: c.c.ID,
-		SubagentType: firstOf(c.c.AgentType, unnamed)}
+	l := &translate.Log{Event: translate.EventOrchestration, Time: c.end, Tool: c.name, CallID: c.id,
+		SubagentType: firstOf(c.agentType, unnamed)}
 	switch outcome {
 	case translate.ToolDenied, translate.ToolError, translate.ToolKilled, translate.ToolInterrupted:
 		l.Action, l.Severity, l.Success = "subagent_failed", translate.SeverityWarn, translate.Some(false)

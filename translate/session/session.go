@@ -486,7 +486,7 @@ func (s *session) terminal(r *row) {
 		g.step(translate.Step{Metric: translate.MetricDenials, Value: 1})
 	}
 	for _, c := range append([]*call(nil), s.open...) {
-		if c.result != nil && !c.bg || s.denied[c.c.ID] {
+		if c.result != nil && !c.bg || s.denied[c.id] {
 			c.settled = true
 			c.decide()
 		}
