@@ -5,6 +5,7 @@ package jsontok
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -20,9 +21,8 @@ func (v Value) Len() int {
 	if backslashes == 0 {
 		return validLen(s)
 	}
-	if !bytes.Contains(s, unicodeEscape) && utf8.Valid(s) {
-		// Every escape stands for one byte, and has one backslash if it is not that of a backslash.
-		return len(s) - backslashes + bytes.Count(s, escapedBackslash)
+	if plainEscapes(s) && utf8.Valid(s) {
+		return len(s) - backslashes
 	}
 	n := 0
 	for {
@@ -37,11 +37,34 @@ func (v Value) Len() int {
 	}
 }
 
-var (
-	backslash        = []byte(`\`)
-	escapedBackslash = []byte(`\\`)
-	unicodeEscape    = []byte(`\u`)
-)
+var backslash = []byte{'\\'}
+
+// plainEscapes reports whether every escape of s is a backslash and one byte that stands for one byte,
+// and none is that of a backslash: then each backslash is one byte that the text does not have. Source
+// code has an escape every dozen bytes, so they are not looked at one by one but eight bytes at a time.
+// It may report false for a text that has only such escapes.
+func plainEscapes(s []byte) bool {
+	const (
+		ones  = 0x0101010101010101
+		slash = '\\' * ones
+		u     = 'u' * ones
+	)
+	// zeros has the high bit of each byte of x that is zero, perhaps also of a byte above one.
+	zeros := func(x uint64) uint64 { return (x - ones) & ^x & (0x80 * ones) }
+	found := uint64(0)
+	i := 0
+	for ; i+9 <= len(s); i += 8 {
+		x := binary.LittleEndian.Uint64(s[i:])
+		next := binary.LittleEndian.Uint64(s[i+1:])
+		found |= zeros(x^slash) & (zeros(next^slash) | zeros(next^u))
+	}
+	for ; i+1 < len(s); i++ {
+		if s[i] == '\\' && (s[i+1] == '\\' || s[i+1] == 'u') {
+			return false
+		}
+	}
+	return found == 0
+}
 
 // Lines is the number of lines of a string's text; a newline at its end begins no further one.
 func (v Value) Lines() int {

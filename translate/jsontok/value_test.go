@@ -49,6 +49,23 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestLenOfMixedEscapes puts all pieces next to all others, at every offset to a word of eight bytes.
+func TestLenOfMixedEscapes(t *testing.T) {
+	pieces := []string{``, `a`, `u`, `\n`, `\"`, `\\`, `\\u`, `\u0041`, `\ud83d\ude00`, `é`, `abcdefgh`, "\xff", `\ud800`}
+	for _, a := range pieces {
+		for _, b := range pieces {
+			for _, c := range pieces {
+				for pad := range 9 {
+					v := Value(`"` + strings.Repeat("x", pad) + a + b + c + `"`)
+					if s, _ := v.Text(); len(s) != v.Len() {
+						t.Fatalf("%s: length %d of %q", v, v.Len(), s)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	for raw, want := range map[string]int{
 		`""`: 0, `"a"`: 1, `"a\n"`: 1, `"a\nb"`: 2, `"a\n\nb\n"`: 3, `"\n"`: 1, `"\\n"`: 1, `"\u000aa"`: 2, `"\""`: 1, `null`: 0,

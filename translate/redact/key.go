@@ -247,7 +247,7 @@ func harmless(v string) bool {
 // A name without braces must be all capitals: a password may well begin with a dollar.
 func isVariable(v string) bool {
 	switch {
-	case len(v) < 3:
+	case len(v) < 3 || len(v) > maxKey:
 		return false
 	case strings.HasPrefix(v, "${{") && strings.HasSuffix(v, "}}"):
 		return isName(strings.TrimSpace(v[3:len(v)-2]), false)
@@ -285,6 +285,9 @@ func isName(s string, capitals bool) bool {
 func isRandom(v string) bool {
 	if len(v) < 8 {
 		return false
+	}
+	if len(v) > 512 {
+		return !strings.ContainsAny(v[:512], " \t\n") // nobody writes such a word
 	}
 	digit, upper, lower := false, false, false
 	for i := range len(v) {

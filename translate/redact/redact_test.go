@@ -429,8 +429,9 @@ func TestLinear(t *testing.T) {
 	for _, unit := range []string{
 		"password=", "password=\"", "://", "://a:", "-----BEGIN ", "\"-----BEGIN ", " -u a", "curl -u ", "<password>", "[", "token=[\"", "\\", "=\\\"", "eyJ",
 		"Bearer ", "Basic ", ":A", "Q~", "key:", "api key:", "a@", ",", "x=,", "data:", ";base64,", "\"a\":", "A1b2", "aB3/\n", "authorization:", "secret: [", "--token ", "-eyJ", "-sk-", "(",
+		"cookie:", "Cookie: ", "auth=", "auth=$", "authorization: none ", "pass: ", "token: string ", "value=", "token={{", "token=a,",
 	} {
-		text := strings.Repeat(unit, 1<<20/len(unit))
+		text := strings.Repeat(unit, 1<<18/len(unit)) + "a" + strings.Repeat(")", 1<<16)
 		start := time.Now()
 		r.String(text)
 		assert.Less(t, time.Since(start), 10*time.Second, unit)

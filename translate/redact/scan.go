@@ -17,8 +17,19 @@ type scanner struct {
 	done  int  // s up to here is in out; no rule looks behind it
 	noEnd bool // no "-----END" is left in s
 
-	barren [maxVendors]int // see match
+	// Ends that were looked for once and hold for everything in front of them: a text of many keys
+	// without a secret must not be walked to its end from each of them.
+	barren   [maxVendors]int // see match
+	line     span            // lineEnd
+	word     span            // valueEnd
+	trimmed  int             // word without closing marks
+	crumbled int             // no "=" in front of it, so no cookie
 }
+
+// span is s[from:to].
+type span struct{ from, to int }
+
+func (p span) has(i int) bool { return p.from <= i && i < p.to }
 
 func scan(s string) string {
 	m := scanner{s: s}
@@ -252,8 +263,10 @@ func (m *scanner) value(p int, of valueOf) int {
 		p += len("[]")
 	}
 	if s[p] == '[' && !strings.HasPrefix(s[p:], Marker) {
-		if q := m.list(p, of); q > 0 {
-			return q
+		if of.kind == keySecret {
+			if q := m.list(p, of); q > 0 {
+				return q
+			}
 		}
 		if !of.tight || of.quotedKey {
 			return p
@@ -267,7 +280,11 @@ func (m *scanner) value(p int, of valueOf) int {
 		return m.authorization(p, m.lineEnd(p), false)
 	case keyCookie:
 		end := m.lineEnd(p)
-		if !of.colon || !strings.Contains(s[p:end], "=") {
+		if !of.colon || p < m.crumbled {
+			return p
+		}
+		if !strings.Contains(s[p:end], "=") {
+			m.crumbled = end
 			return p
 		}
 		return m.replace(p, end)
@@ -278,7 +295,7 @@ func (m *scanner) value(p int, of valueOf) int {
 		}
 	}
 	hard := m.valueEnd(p)
-	to := trimEnd(s, p, hard)
+	to := max(p, m.trimmed)
 	if strings.HasPrefix(s[p:hard], Marker) && trimEnd(s, p+len(Marker), hard) == p+len(Marker) {
 		return p + len(Marker)
 	}
@@ -347,7 +364,7 @@ func (m *scanner) redactQuoted(from, to int, of valueOf) int {
 	case of.kind == keyAuth:
 		return m.authorization(from, to, true)
 	case of.kind == keyCookie && !strings.Contains(v, "="):
-		return to
+		return from
 	case of.kind == keyWeak && !isRandom(v):
 		return from
 	case of.kind == keyPass && isCount(v):
@@ -375,7 +392,7 @@ func (m *scanner) list(p int, of valueOf) int {
 			for e < len(s) && strings.IndexByte(",]\r\n\"'`", s[e]) < 0 {
 				e++
 			}
-			if v := strings.TrimRight(s[q:e], " \t\\"); of.kind == keySecret && !harmless(v) {
+			if v := strings.TrimRight(s[q:e], " \t\\"); !harmless(v) {
 				m.replace(q, q+len(v))
 			}
 			found = true
@@ -404,6 +421,13 @@ func (m *scanner) list(p int, of valueOf) int {
 
 // lineEnd is where a header's value ends: at a quote, a line break or an escaped one.
 func (m *scanner) lineEnd(p int) int {
+	if !m.line.has(p) {
+		m.line = span{p, m.findLineEnd(p)}
+	}
+	return m.line.to
+}
+
+func (m *scanner) findLineEnd(p int) int {
 	s := m.s
 	for i := p; i < len(s); i++ {
 		switch c := s[i]; {
@@ -418,6 +442,14 @@ func (m *scanner) lineEnd(p int) int {
 
 // valueEnd is where a value without quotes ends.
 func (m *scanner) valueEnd(p int) int {
+	if !m.word.has(p) {
+		m.word = span{p, m.findValueEnd(p)}
+		m.trimmed = trimEnd(m.s, p, m.word.to)
+	}
+	return m.word.to
+}
+
+func (m *scanner) findValueEnd(p int) int {
 	s := m.s
 	for i := p; i < len(s); i++ {
 		switch c := s[i]; {
@@ -474,7 +506,7 @@ func (m *scanner) plain(v, after string, of valueOf) bool {
 	if harmless(v) {
 		return true
 	}
-	if v[0] == '$' && isVariable(v+"}") || v[0] == '{' && (isVariable(v+"}}") || isName(v[1:], false)) {
+	if v[0] == '$' && len(v) < maxKey && isVariable(v+"}") || v[0] == '{' && (isVariable(v+"}}") || isName(v[1:], false)) {
 		return true // its closing brace was trimmed
 	}
 	if isCount(v) && (of.kind == keyPass || of.tight && of.colon || strings.HasSuffix(strings.ToLower(of.key), "token")) {

@@ -14,13 +14,13 @@ import (
 // a copy of one of those would count again.
 const maxRegisters = 1 << 20
 
-type registerKey struct{ agent, id, model string }
+// registerKey is a hash of agent, response id and, for a second model, its name.
+type registerKey uint64
 
 // register is what has been counted for one response: per class the maximum seen, whatever session,
 // source or order it came in (telemetry contract, section 7).
 type register struct {
 	tokens translate.Tokens
-	owner  *session
 }
 
 type registers struct {
@@ -155,9 +155,9 @@ func (resp *response) second(model string) *iteration {
 
 func (s *session) registerKey(resp *response, model string) registerKey {
 	if resp.key != "" {
-		return registerKey{s.agent, resp.key, model}
+		return registerKey(hash(s.agent, resp.key, model))
 	}
-	return registerKey{s.agent, s.id + "\x00" + resp.id, model}
+	return registerKey(hash(s.agent, s.id, resp.id, model))
 }
 
 // countUsage moves the register to usage, the segment's sums by the same, and the estimate to its price.

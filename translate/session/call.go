@@ -88,7 +88,7 @@ func (s *session) openCount(id string, ag *agent) int {
 // call folds a call block. A call is known by its id and the response that issued it, since some
 // providers restart tool ids in every response; a repeated block of the same response is the same call.
 func (s *session) call(r *row, resp *response, tc *translate.Call) *call {
-	issued := [2]string{resp.id, tc.ID}
+	issued := hash(resp.id, tc.ID)
 	if _, known := s.issued[issued]; known {
 		return nil
 	}
@@ -289,10 +289,13 @@ func (c *call) finish(outcome string, end int64) {
 	if i := slices.Index(s.open, c); i >= 0 {
 		s.open = slices.Delete(s.open, i, i+1)
 	}
-	if list := s.calls[c.id]; len(list) > 1 {
-		// The latest stays for late rows; of the others only open ones can still be paired.
-		latest := list[len(list)-1]
-		s.calls[c.id] = slices.DeleteFunc(list, func(o *call) bool { return o.done && o != latest })
+	s.finished[hash(c.id)] = struct{}{}
+	// A launching call stays for late rows of its subagent; of the others only open ones can be paired.
+	list := slices.DeleteFunc(s.calls[c.id], func(o *call) bool { return o.done && !o.launch && o.child == nil })
+	if len(list) == 0 {
+		delete(s.calls, c.id)
+	} else {
+		s.calls[c.id] = list
 	}
 	c.end = max(c.start, end)
 	g.touch(c.end)
@@ -499,7 +502,7 @@ func (s *session) orphans() {
 			continue
 		}
 		delete(s.early, id)
-		if c := s.lastCall(id); c != nil {
+		if _, known := s.finished[hash(id)]; known {
 			continue
 		}
 		g := s.cur

@@ -40,9 +40,10 @@ type session struct {
 	agents    map[string]*agent // by launching call id
 	agentIDs  map[string]*agent
 	agentList []*agent
-	calls     map[string][]*call     // every call by id, the latest last
-	issued    map[[2]string]struct{} // calls by response and id
-	open      []*call                // open calls in the order of their first row
+	calls     map[string][]*call  // calls by id, the latest last: open ones, and those that launched a subagent
+	issued    map[uint64]struct{} // calls by response and id
+	finished  map[uint64]struct{} // ids of calls whose span is out
+	open      []*call             // open calls in the order of their first row
 	responses map[string]*response
 	early     map[string]*early // results before their call
 	earlyList []string
@@ -70,13 +71,24 @@ type early struct {
 	src string
 }
 
-// uuidSeed makes hashes of record ids comparable within one process; they never leave it.
-var uuidSeed = maphash.MakeSeed()
+// hashSeed makes hashes of ids comparable within one process; they never leave it.
+var hashSeed = maphash.MakeSeed()
+
+// hash stands for ids in the sets that grow with the input.
+func hash(fields ...string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(hashSeed)
+	for _, f := range fields {
+		h.WriteString(f)
+		h.WriteByte(0)
+	}
+	return h.Sum64()
+}
 
 func newSession(a *Assembler, key sessionKey, src *Source) *session {
 	s := &session{
 		a: a, agent: key.agent, id: key.id, format: src.info.Format, caller: src.caller,
-		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[[2]string]struct{}{},
+		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, finished: map[uint64]struct{}{},
 		responses: map[string]*response{}, early: map[string]*early{}, tasks: map[string]*task{},
 		denied: map[string]bool{}, used: map[string]*usedModel{}, seen: map[uint64]struct{}{},
 	}
@@ -94,7 +106,7 @@ func (s *session) resource() *translate.Resource {
 // record folds one record whose time is known (or an ordinal that stands for it).
 func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool) {
 	if rec.UUID != "" && rec.Chunk == nil {
-		h := maphash.String(uuidSeed, rec.UUID)
+		h := hash(rec.UUID)
 		if _, dup := s.seen[h]; dup {
 			return
 		}
