@@ -31,6 +31,7 @@ func (c *Config) SessionConfig() (session.Config, error) {
 	cfg.Linger = c.Session.Linger
 	cfg.MaxDuration = c.Session.MaxDuration
 	cfg.MaxSpans = c.Session.MaxSpans
+	cfg.MaxSessions = c.Session.MaxResident
 	cfg.Capture = capture
 	cfg.MaxContent = c.MaxContentBytes
 	cfg.Prices = price.NewBook(catalogue)

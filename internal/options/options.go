@@ -101,7 +101,8 @@ type Session struct {
 	MaxDuration time.Duration `mapstructure:"max_duration" yaml:"max_duration"`
 	// MaxSpans bounds the spans of one segment: backends limit the size of a trace.
 	MaxSpans int `mapstructure:"max_spans" yaml:"max_spans"`
-	// MaxResident bounds the sessions in memory. A command that reads its input once has no use for it.
+	// MaxResident bounds the sessions in memory. Beyond it replay closes the oldest; what still comes of it
+	// is a new, linkless segment of it.
 	MaxResident int `mapstructure:"max_resident" yaml:"max_resident"`
 }
 

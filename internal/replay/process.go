@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// Process runs Main as the process itself. The first SIGINT or SIGTERM ends the reading in good order,
-// the second one the process.
+// Process runs Main as the process itself. The first SIGINT, SIGTERM or SIGHUP (a closed terminal) ends the
+// reading in good order, the second one the process.
 func Process(program string, args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// Once the handler is gone a signal does what it does to any process.
 	context.AfterFunc(ctx, stop)

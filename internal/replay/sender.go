@@ -21,6 +21,7 @@ import (
 const (
 	firstBackoff   = 200 * time.Millisecond
 	maxBackoff     = 10 * time.Second
+	minPause       = 10 * time.Millisecond
 	attemptTimeout = 30 * time.Second // of one request, under --timeout
 	liveProbe      = 5 * time.Second  // between attempts of a live source whose backend is away
 	maxAnswer      = 64 << 10         // bytes of an answer that are read
@@ -139,6 +140,12 @@ func (s *sender) send(ctx context.Context, sig signalKind, body []byte, n int) {
 			backoff = min(backoff*2, maxBackoff)
 		}
 		left := s.timeout - s.now().Sub(began)
+		if result.after == 0 && pause >= left {
+			pause = left * 3 / 4 // a last try before the time is over
+			if pause < minPause {
+				pause = left
+			}
+		}
 		if !s.away.IsZero() || pause >= left || s.wait(ctx, pause) != nil {
 			if s.away.IsZero() {
 				s.report(fmt.Errorf("send to %s%s: gave up after %s: %w", s.shown(), sig.path(), s.now().Sub(began).Round(time.Millisecond), result.err))

@@ -14,7 +14,7 @@ import (
 const synthetic = "<synthetic>"
 
 // maxBlocks bounds the blocks of one row; what comes after them is one unknown block.
-const maxBlocks = 1 << 20
+const maxBlocks = 1 << 16
 
 // assistant decodes a row of a response. One response is written as several rows, mostly one a block.
 func (d *Decoder) assistant(r *row, rec *translate.Record) bool {

@@ -4,6 +4,7 @@
 package session
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
@@ -96,7 +97,7 @@ func (a *account) model(label, raw string) *modelAccount {
 // its segment.
 func (m *modelAccount) lift(g *segment, subagent bool) {
 	u := g.s.use(m.label)
-	want := maxTokens(u.s, u.t)
+	want := larger(u.s, u.t)
 	d := subTokens(want, u.out)
 	if d == (translate.Tokens{}) {
 		return
@@ -167,7 +168,7 @@ func (a *Assembler) countUsage(resp *response, model string, u *translate.Usage,
 	if m.raw == "" {
 		m.raw = model
 	}
-	now := maxTokens(disjoint(u), reg.tokens)
+	now := larger(disjoint(u), reg.tokens)
 	if d := subTokens(now, reg.tokens); d != (translate.Tokens{}) {
 		reg.tokens = now
 		used := g.s.use(m.label)
@@ -213,7 +214,7 @@ type running struct {
 
 // step accepts a terminal record: what its totals add to the last accepted ones.
 func (p *running) step(r *row, s *session) {
-	t, g := r.rec.Terminal, r.g
+	t, g := plausible(r.rec.Terminal), r.g
 	seen := p.seen
 	p.seen, p.turn = nil, p.turn+1
 	now, costs, order := p.totals(t, s.a)
@@ -275,6 +276,36 @@ func (p *running) estimated(label string, g *segment) {
 		}
 		p.counted[label] += resp.cost
 	}
+}
+
+// maxCost and maxTokens are what one report may say at most: beyond them it is no measurement, and sums
+// of it would overflow.
+const (
+	maxCost   = 1e9
+	maxTokens = 1 << 48
+)
+
+// plausible leaves out costs that cannot be.
+func plausible(t *translate.Terminal) *translate.Terminal {
+	bad := func(c translate.Opt[float64]) bool { return c.OK && !(c.V >= 0 && c.V <= maxCost) }
+	any := bad(t.Cost)
+	for i := range t.Models {
+		any = any || bad(t.Models[i].Cost)
+	}
+	if !any {
+		return t
+	}
+	out := *t
+	if bad(out.Cost) {
+		out.Cost = translate.Opt[float64]{}
+	}
+	out.Models = slices.Clone(t.Models)
+	for i := range out.Models {
+		if bad(out.Models[i].Cost) {
+			out.Models[i].Cost = translate.Opt[float64]{}
+		}
+	}
+	return &out
 }
 
 type modelLabel struct{ label, raw string }
@@ -478,7 +509,7 @@ func subTokens(a, b translate.Tokens) translate.Tokens {
 		CacheWrite: max(0, a.CacheWrite-b.CacheWrite), Output: max(0, a.Output-b.Output), Reasoning: max(0, a.Reasoning-b.Reasoning)}
 }
 
-func maxTokens(a, b translate.Tokens) translate.Tokens {
+func larger(a, b translate.Tokens) translate.Tokens {
 	return translate.Tokens{Input: max(a.Input, b.Input), CacheRead: max(a.CacheRead, b.CacheRead),
 		CacheWrite: max(a.CacheWrite, b.CacheWrite), Output: max(a.Output, b.Output), Reasoning: max(a.Reasoning, b.Reasoning)}
 }

@@ -40,6 +40,7 @@ type agent struct {
 	failed      bool
 	known       bool // the end was told, not supposed at the close
 	sent        bool
+	listed      bool // in the session's list of agents that are not sent
 	workflow    bool
 }
 
@@ -103,6 +104,10 @@ func (ag *agent) prove() {
 	if ag.sent && !ag.evidence {
 		ag.sent, ag.ended = false, false
 		ag.seg.open++
+		if !ag.listed {
+			ag.listed = true
+			ag.s.agentList = append(ag.s.agentList, ag)
+		}
 	}
 	ag.evidence = true
 }
@@ -117,7 +122,7 @@ func (s *session) subagent(callID, id string, t int64) *agent {
 		ag = s.agentIDs[id]
 	}
 	if ag == nil {
-		ag = &agent{s: s, typ: unnamed, seg: s.cur}
+		ag = &agent{s: s, typ: unnamed, seg: s.cur, listed: true}
 		ag.node = node{kind: ids.KindSubagent, seg: s.cur, a: firstOf(id, callID)}
 		s.agentList = append(s.agentList, ag)
 		ag.seg.open++
@@ -371,7 +376,7 @@ func (s *session) workflowAgent(r *row, k *task, w *translate.WorkflowAgent) {
 	key := k.callID + "/" + w.ID
 	ag := s.agents[key]
 	if ag == nil {
-		ag = &agent{s: s, typ: unnamed, seg: r.g, id: w.ID, callID: key, evidence: true, workflow: true, quietTask: true}
+		ag = &agent{s: s, typ: unnamed, seg: r.g, id: w.ID, callID: key, evidence: true, workflow: true, quietTask: true, listed: true}
 		ag.node = node{kind: ids.KindSubagent, seg: r.g, a: k.callID, b: w.ID}
 		if c := s.lastCall(k.callID); c != nil {
 			ag.launcher, ag.parent, ag.seg, ag.node.seg = c, c.agent, c.seg, c.seg

@@ -16,6 +16,7 @@ const (
 	DefaultLinger      = 10 * time.Second
 	DefaultMaxDuration = 24 * time.Hour
 	DefaultMaxSpans    = 10000
+	DefaultMaxSessions = 10000
 )
 
 // Config is how sessions are cut and priced. NewConfig gives the defaults; no field has a useful zero.
@@ -25,6 +26,7 @@ type Config struct {
 	Linger      time.Duration // how long after a terminal record rows still join its segment
 	MaxDuration time.Duration // longest segment, by record times
 	MaxSpans    int           // most spans of a segment, its root not counted; also the bound of pending tables
+	MaxSessions int           // most sessions kept in memory: beyond it the oldest is closed
 	Capture     translate.Capture
 	MaxContent  int         // bytes of a captured value that is joined from several rows
 	Prices      *price.Book // nil = nothing has a price
@@ -37,6 +39,7 @@ func NewConfig() Config {
 		Linger:      DefaultLinger,
 		MaxDuration: DefaultMaxDuration,
 		MaxSpans:    DefaultMaxSpans,
+		MaxSessions: DefaultMaxSessions,
 		MaxContent:  8192,
 	}
 }

@@ -4,6 +4,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
@@ -16,7 +17,8 @@ const maxPending = 64
 type Assembler struct {
 	cfg       Config
 	sessions  map[sessionKey]*session
-	order     []*session // in the order of their first record
+	order     []*session          // in the order of their first record
+	dropped   map[uint64]struct{} // sessions that were closed to make room
 	resources map[translate.Resource]*translate.Resource
 	registers registers
 	sources   int
@@ -30,6 +32,7 @@ func New(cfg Config) *Assembler {
 	return &Assembler{
 		cfg:       cfg,
 		sessions:  map[sessionKey]*session{},
+		dropped:   map[uint64]struct{}{},
 		resources: map[translate.Resource]*translate.Resource{},
 		registers: registers{m: map[registerKey]*register{}},
 	}
@@ -112,9 +115,7 @@ func (a *Assembler) enter(src *Source, id string, derived bool) {
 	key := sessionKey{src.info.Agent, id}
 	s := a.sessions[key]
 	if s == nil {
-		s = newSession(a, key, src)
-		a.sessions[key] = s
-		a.order = append(a.order, s)
+		s = a.add(key, src)
 	}
 	s.derived = s.derived || derived
 	src.derived = src.derived || derived
@@ -128,6 +129,31 @@ func (a *Assembler) enter(src *Source, id string, derived bool) {
 			src.feed(s).diagnostic(waiting[i].Diagnostic)
 		}
 	}
+}
+
+// add makes a session, and room for it where there are too many.
+func (a *Assembler) add(key sessionKey, src *Source) *session {
+	for len(a.order) >= max(1, a.cfg.MaxSessions) {
+		old := a.order[0]
+		a.order = a.order[1:]
+		for _, f := range old.feeds {
+			f.end()
+			delete(f.src.feeds, old)
+			f.src.list = slices.DeleteFunc(f.src.list, func(o *feed) bool { return o == f })
+			if f.src.session == old {
+				f.src.session = nil
+			}
+		}
+		old.settleTimes()
+		old.close()
+		delete(a.sessions, sessionKey{old.agent, old.id})
+		a.dropped[hash(old.agent, old.id)] = struct{}{}
+	}
+	s := newSession(a, key, src)
+	_, s.goesOn = a.dropped[hash(key.agent, key.id)]
+	a.sessions[key] = s
+	a.order = append(a.order, s)
+	return s
 }
 
 func (s *Source) feed(ses *session) *feed {

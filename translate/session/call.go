@@ -269,7 +269,7 @@ func (c *call) close(t int64) {
 
 // endAbandoned ends calls that a prompt left behind, now that the agent went on without their results.
 func (s *session) endAbandoned(ag *agent) {
-	if len(s.open) == 0 {
+	if s.abandoned == 0 {
 		return
 	}
 	for _, c := range append([]*call(nil), s.open...) {
@@ -286,16 +286,18 @@ func (c *call) finish(outcome string, end int64) {
 	}
 	c.done = true
 	s, g := c.agent.s, c.seg
-	if i := slices.Index(s.open, c); i >= 0 {
-		s.open = slices.Delete(s.open, i, i+1)
+	s.open = without(s.open, c)
+	if c.cutAt != 0 {
+		s.abandoned--
 	}
 	s.finished[hash(c.id)] = struct{}{}
 	// A launching call stays for late rows of its subagent; of the others only open ones can be paired.
-	list := slices.DeleteFunc(s.calls[c.id], func(o *call) bool { return o.done && !o.launch && o.child == nil })
-	if len(list) == 0 {
-		delete(s.calls, c.id)
-	} else {
-		s.calls[c.id] = list
+	if !c.launch && c.child == nil {
+		if list := without(s.calls[c.id], c); len(list) == 0 {
+			delete(s.calls, c.id)
+		} else {
+			s.calls[c.id] = list
+		}
 	}
 	c.end = max(c.start, end)
 	g.touch(c.end)
@@ -375,6 +377,23 @@ func (c *call) finish(outcome string, end int64) {
 	c.c, c.result = nil, nil
 	g.open--
 	s.settle(g)
+}
+
+// without removes c from a list of calls; the oldest and the latest, which mostly end first, cost nothing.
+func without(list []*call, c *call) []*call {
+	switch n := len(list); {
+	case n == 0:
+		return list
+	case list[0] == c:
+		list[0] = nil
+		return list[1:]
+	case list[n-1] == c:
+		return list[:n-1]
+	}
+	if i := slices.Index(list, c); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
 }
 
 func (c *call) errType(outcome string, exit translate.Opt[int64]) string {

@@ -416,12 +416,13 @@ func chatUsage(u *translate.Usage) translate.ChatUsage {
 
 // cacheWrite is the aggregate, or the split where that says more (formats: accounting rule 10).
 func cacheWrite(u *translate.Usage) int64 {
-	return max(u.CacheWrite.V, u.CacheWrite5m.V+u.CacheWrite1h.V)
+	return min(max(u.CacheWrite.V, min(u.CacheWrite5m.V, maxTokens)+min(u.CacheWrite1h.V, maxTokens)), maxTokens)
 }
 
 // disjoint is usage in the classes that add up to what is billed.
 func disjoint(u *translate.Usage) translate.Tokens {
-	return translate.Tokens{Input: u.Input.V, CacheRead: u.CacheRead.V, CacheWrite: cacheWrite(u), Output: u.Output.V, Reasoning: u.Reasoning.V}
+	return translate.Tokens{Input: min(u.Input.V, maxTokens), CacheRead: min(u.CacheRead.V, maxTokens), CacheWrite: cacheWrite(u),
+		Output: min(u.Output.V, maxTokens), Reasoning: min(u.Reasoning.V, maxTokens)}
 }
 
 // mergeUsage takes the maximum of every field: rows may repeat usage or let it grow.
@@ -432,7 +433,7 @@ func mergeUsage(into, u *translate.Usage) {
 		{&into.Reasoning, &u.Reasoning}, {&into.WebSearches, &u.WebSearches},
 	} {
 		if f.b.OK {
-			*f.a = translate.Some(max(f.a.V, f.b.V))
+			*f.a = translate.Some(min(max(f.a.V, f.b.V), maxTokens))
 		}
 	}
 	if u.Speed != "" {

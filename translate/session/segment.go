@@ -4,6 +4,7 @@
 package session
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
@@ -84,21 +85,36 @@ type segment struct {
 }
 
 func (s *session) newSegment(t int64, prev *segment, rec *translate.Record) *segment {
-	g := &segment{s: s, n: len(s.segs), quiet: true, first: t, last: t, tools: map[string]int64{}, outcomes: map[string]int64{}}
+	s.prune()
+	g := &segment{s: s, n: s.segments, quiet: true, first: t, last: t, tools: map[string]int64{}, outcomes: map[string]int64{}}
 	g.root = node{seg: g, kind: ids.KindSession}
 	g.caller = s.caller
 	if rec != nil {
 		g.firstUUID = rec.UUID
 	}
 	g.acc = newAccount()
-	if prev == nil {
+	if prev == nil && !s.goesOn {
 		g.setKey("")
 		if s.origin != nil {
 			g.link = s.origin
 		}
 	}
+	s.segments++
 	s.segs = append(s.segs, g)
 	return g
+}
+
+// keepSegments is how many segments are kept for late rows once their roots are out.
+const keepSegments = 64
+
+// prune forgets the oldest segments that are done, so that a session of many turns stays small.
+func (s *session) prune() {
+	if len(s.segs) < 2*keepSegments {
+		return
+	}
+	old := len(s.segs) - keepSegments
+	kept := slices.DeleteFunc(s.segs[:old], func(g *segment) bool { return g.sent && g.open == 0 && len(g.held) == 0 })
+	s.segs = slices.Delete(s.segs, len(kept), old)
 }
 
 // setKey fixes the segment's ids: the empty key for the first segment, else the id of its first

@@ -6,6 +6,7 @@ package session
 import (
 	"hash/maphash"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,17 +15,18 @@ import (
 
 // session is one session id of one agent: everything that its sources tell.
 type session struct {
-	a       *Assembler
-	agent   string
-	id      string
-	format  translate.Format // of the first source
-	feeds   []*feed
-	segs    []*segment
-	cur     *segment
-	derived bool
-	lateID  string
-	origin  *translate.Link // what the first segment links to
-	caller  *translate.Context
+	a        *Assembler
+	agent    string
+	id       string
+	format   translate.Format // of the first source
+	feeds    []*feed
+	segs     []*segment // without the oldest that are done, see prune
+	segments int        // how many there were
+	cur      *segment
+	derived  bool
+	lateID   string
+	origin   *translate.Link // what the first segment links to
+	caller   *translate.Context
 
 	unresolved int // feeds whose ordinals do not stand for times yet: 0 or 1
 	estimated  bool
@@ -35,6 +37,7 @@ type session struct {
 	active     bool // counted in agentstream.sessions.active
 	counted    bool // counted in agentstream.sessions
 	begun      bool // session.start is out
+	goesOn     bool // its first segments were closed and forgotten: this is no first segment
 
 	main      *agent
 	agents    map[string]*agent // by launching call id
@@ -45,6 +48,7 @@ type session struct {
 	finished  map[uint64]struct{} // ids of calls whose span is out
 	open      []*call             // open calls in the order of their first row
 	responses map[string]*response
+	abandoned int               // open calls that a prompt left behind
 	early     map[string]*early // results before their call
 	earlyList []string
 	tasks     map[string]*task
@@ -128,6 +132,9 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 	ag := s.agentOf(rec, t)
 	g := s.segmentFor(rec, ag, t)
 	s.latest = max(s.latest, t)
+	if rec.PermissionMode != "" {
+		g.mode = rec.PermissionMode
+	}
 	r := &row{f: f, rec: rec, t: t, measured: measured, ag: ag, g: g, source: rec.UUID}
 	if r.source == "" {
 		r.source = "#" + strconv.Itoa(s.ordinal)
@@ -402,6 +409,7 @@ func (s *session) prompt(r *row) {
 	for _, c := range s.open {
 		if c.cutAt == 0 && !c.bg {
 			c.cutAt = r.t
+			s.abandoned++
 		}
 	}
 	g.prompts++
@@ -483,7 +491,7 @@ func (s *session) rateLimit(r *row) {
 // terminal folds the record that ends a turn.
 func (s *session) terminal(r *row) {
 	t, g := r.rec.Terminal, r.g
-	late := t.Failed && (!t.Turns.OK || t.Turns.V == 0) && s.succeeded()
+	late := t.Failed && t.Turns.V <= 0 && s.succeeded()
 	g.act()
 	for _, ag := range s.live() {
 		s.complete(ag, r.t)
@@ -557,10 +565,8 @@ func (s *session) reset(r *row) {
 	key := sessionKey{s.agent, id}
 	next := s.a.sessions[key]
 	if next == nil {
-		next = newSession(s.a, key, r.f.src)
+		next = s.a.add(key, r.f.src)
 		next.caller = s.callerOf()
-		s.a.sessions[key] = next
-		s.a.order = append(s.a.order, next)
 	}
 	if next.origin == nil && len(next.segs) == 0 && !s.cur.quiet {
 		next.origin = s.cur.rootRef(translate.LinkContinues)
@@ -613,13 +619,11 @@ func timed(l *translate.Log, t int64) *translate.Log {
 
 // live lists the main agent and every subagent that has not ended.
 func (s *session) live() []*agent {
-	out := []*agent{s.main}
-	for _, ag := range s.agentList {
-		if !ag.sent {
-			out = append(out, ag)
-		}
-	}
-	return out
+	s.agentList = slices.DeleteFunc(s.agentList, func(ag *agent) bool {
+		ag.listed = !ag.sent
+		return ag.sent
+	})
+	return append([]*agent{s.main}, s.agentList...)
 }
 
 // fed reports whether a source that is not at its end feeds the session.

@@ -624,3 +624,38 @@ func TestCopyWithoutIDs(t *testing.T) {
 	assert.InDelta(t, 0.5, sum(outs, translate.MetricCost), 1e-12)
 	assert.EqualValues(t, 2, root(t, outs).Root.Prompts)
 }
+
+// A session that was closed to make room and then goes on gets a segment of its own: no id comes twice.
+func TestTooManySessions(t *testing.T) {
+	cfg := env{}.config()
+	cfg.MaxSessions = 1
+	a := New(cfg)
+	src := a.Open(env{}.source())
+	for i, id := range []string{"s1", "s2", "s1", "s2"} {
+		for _, u := range []*translate.Decoded{at(float64(10*i), start()), at(float64(10*i+1), says("m"+fmt.Sprint(i), 1, 1))} {
+			u.Record.Session = id
+			a.Step(src, u)
+		}
+	}
+	a.Close()
+	outs := a.Take()
+	ids := map[translate.SpanID]bool{}
+	for _, sp := range append(spans(outs, translate.SpanRoot), spans(outs, translate.SpanChat)...) {
+		assert.False(t, ids[sp.SpanID])
+		ids[sp.SpanID] = true
+	}
+	assert.Len(t, ids, 8)
+	assert.InDelta(t, 0, sum(outs, translate.MetricActive), 0)
+}
+
+func TestImpossibleReports(t *testing.T) {
+	huge := func(tr *translate.Terminal) {
+		tr.Cost = translate.Some(1.0)
+		tr.Models = []translate.ModelUsage{{Model: "a", Cost: translate.Some(1e308)}, {Model: "b", Cost: translate.Some(1e308)}}
+	}
+	r := root(t, fold(t, env{}, at(0, start()), at(1, says("m1", 1<<62, 1)), at(2, ends(huge))))
+	assert.InDelta(t, 1, r.Root.Cost.V, 0, "the reported total wins")
+	assert.Positive(t, r.Root.Usage.V.InputTotal())
+	alone := root(t, fold(t, env{}, at(0, start()), at(1, says("m1", 1, 1)), at(2, ends(func(tr *translate.Terminal) { tr.Cost = translate.Some(1e308) }))))
+	assert.Equal(t, "estimated", alone.Root.CostSource)
+}
