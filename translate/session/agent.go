@@ -191,7 +191,7 @@ func (ag *agent) log(action string, t int64, sev translate.Severity, ok translat
 	if action != "subagent_started" {
 		ord = 1
 	}
-	ag.seg.log(l, &ag.node, ag.typ, ag.node.a, ord)
+	ag.seg.log(l, &ag.node, ag.typ, "agent/"+ag.node.a, ord)
 }
 
 // end notes that the subagent's run is over. The first word counts, a failure of its launcher as well.

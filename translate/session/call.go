@@ -475,7 +475,7 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 			l.Severity = translate.SeverityWarn
 		}
 		l.Body = eventBody(l, outcome)
-		c.seg.log(l, &c.node, c.agent.typ, c.node.a+"\x00"+c.node.b, i)
+		c.seg.log(l, &c.node, c.agent.typ, "call/"+c.node.a+"\x00"+c.node.b, i)
 	}
 }
 
@@ -504,13 +504,13 @@ func (c *call) launchEvent(outcome string) {
 		l.Action, l.Severity = "subagent_started", translate.SeverityInfo
 		started := *l
 		started.Time, started.Body = c.start, l.Action
-		c.seg.log(&started, &c.node, c.agent.typ, c.node.a+"\x00"+c.node.b, 0)
+		c.seg.log(&started, &c.node, c.agent.typ, "call/"+c.node.a+"\x00"+c.node.b, 0)
 		l.Action, l.Success = "subagent_completed", translate.Some(true)
 	default:
 		l.Action, l.Severity, l.Time = "subagent_started", translate.SeverityInfo, c.start
 	}
 	l.Body = l.Action
-	c.seg.log(l, &c.node, c.agent.typ, c.node.a+"\x00"+c.node.b, 1)
+	c.seg.log(l, &c.node, c.agent.typ, "call/"+c.node.a+"\x00"+c.node.b, 1)
 }
 
 // orphans reports results whose call never came, unless they repeat a result of a call that has one.

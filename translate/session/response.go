@@ -96,7 +96,7 @@ func (s *session) openResponse(r *row, id string) *response {
 	s.endAbandoned(ag)
 	source := id
 	if source == "" {
-		source = r.source
+		source = firstOf(r.rec.UUID, r.source)
 	}
 	resp := &response{id: source, key: id, agent: ag, seg: r.g, start: r.t, first: r.t, last: r.t,
 		node: node{seg: r.g, kind: ids.KindResponse, a: source}}
@@ -371,15 +371,15 @@ func (resp *response) events(t int64) {
 	if resp.hasThink {
 		l := &translate.Log{Event: translate.EventReasoning, Severity: translate.SeverityInfo, Time: t, Body: "reasoning"}
 		text(l, translate.Text{Bytes: resp.thinkBytes, Content: resp.think.String(), Cut: resp.thinkCut})
-		g.log(l, &resp.node, resp.agent.typ, resp.id, resp.logs)
+		g.log(l, &resp.node, resp.agent.typ, "response/"+resp.id, resp.logs)
 	}
 	if resp.hasText {
 		l := &translate.Log{Event: translate.EventAgent, Severity: translate.SeverityInfo, Time: t, Body: "assistant message"}
 		text(l, translate.Text{Bytes: resp.textBytes, Content: resp.text.String(), Cut: resp.textCut})
-		g.log(l, &resp.node, resp.agent.typ, resp.id, resp.logs)
+		g.log(l, &resp.node, resp.agent.typ, "response/"+resp.id, resp.logs)
 	}
 	for i, u := range resp.unknowns {
-		g.log(timed(unknownLog(u), t), &resp.node, resp.agent.typ, resp.id, resp.logs<<20+i)
+		g.log(timed(unknownLog(u), t), &resp.node, resp.agent.typ, "response/"+resp.id, resp.logs<<20+i)
 	}
 	resp.logs++
 	resp.hasText, resp.hasThink, resp.textBytes, resp.thinkBytes, resp.unknowns = false, false, 0, 0, nil

@@ -119,6 +119,7 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 		return
 	}
 	s.ordinal++
+	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
 	s.arrival = max(s.arrival, rec.Arrival)
 	if s.unresolved == 0 && !f.resolved() {
@@ -135,9 +136,9 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 	if rec.PermissionMode != "" {
 		g.mode = rec.PermissionMode
 	}
-	r := &row{f: f, rec: rec, t: t, measured: measured, ag: ag, g: g, source: rec.UUID}
-	if r.source == "" {
-		r.source = "#" + strconv.Itoa(s.ordinal)
+	r := &row{f: f, rec: rec, t: t, measured: measured, ag: ag, g: g, source: "record/" + rec.UUID}
+	if rec.UUID == "" {
+		r.source = "#" + strconv.Itoa(ordinal)
 	}
 	if ag.main && s.ties(rec) {
 		g = nil
