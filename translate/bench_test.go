@@ -5,6 +5,7 @@ package translate_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"testing"
 	"time"
@@ -25,8 +26,10 @@ import (
 func stream(b *testing.B) (data []byte, lines [][]byte) {
 	b.Helper()
 	var buf bytes.Buffer
-	require.NoError(b, gen.Claude(&buf, gen.Options{Seed: 1, Lines: 4000, Sessions: 4,
-		StartTime: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)}))
+	require.NoError(b, gen.Claude(&buf, gen.Options{
+		Seed: 1, Lines: 4000, Sessions: 4,
+		StartTime: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC),
+	}))
 	data = buf.Bytes()
 	return data, bytes.Split(bytes.TrimSpace(data), []byte("\n"))
 }
@@ -77,7 +80,7 @@ func BenchmarkStages(b *testing.B) {
 				buf = *bytes.NewBuffer(line)
 				dec.Reset(&buf)
 				for {
-					if _, err := dec.ReadToken(); err == io.EOF {
+					if _, err := dec.ReadToken(); errors.Is(err, io.EOF) {
 						break
 					} else if err != nil {
 						b.Fatal(err)

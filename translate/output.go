@@ -3,11 +3,11 @@
 
 package translate
 
-// TraceID and SpanID are the ids of OpenTelemetry; an all-zero id is none.
-type (
-	TraceID [16]byte
-	SpanID  [8]byte
-)
+// TraceID is the id of an OpenTelemetry trace; all zero is none.
+type TraceID [16]byte
+
+// SpanID is the id of an OpenTelemetry span; all zero is none.
+type SpanID [8]byte
 
 // IsZero reports whether the id is none.
 func (t TraceID) IsZero() bool { return t == TraceID{} }

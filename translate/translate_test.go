@@ -280,8 +280,10 @@ func contents(data []byte) []string {
 				walk(key, x)
 			}
 		case string:
-			secret := slices.Contains([]string{"text", "thinking", "content", "command", "file_path", "prompt", "stdout",
-				"pattern", "result", "old_string", "new_string", "cwd", "summary", "description", "message"}, key)
+			secret := slices.Contains([]string{
+				"text", "thinking", "content", "command", "file_path", "prompt", "stdout",
+				"pattern", "result", "old_string", "new_string", "cwd", "summary", "description", "message",
+			}, key)
 			if secret && len(v) >= 12 && strings.ContainsAny(v, " /") {
 				q, err := json.Marshal(v)
 				if err == nil {

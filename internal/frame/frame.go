@@ -6,6 +6,7 @@ package frame
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -87,7 +88,7 @@ func (f *Reader) line(dst []byte, base int) (out []byte, line Line, kept bool, e
 	leading, over := true, false
 	for {
 		if f.r == f.w && !f.fill() {
-			if f.err != io.EOF || f.off == start {
+			if !errors.Is(f.err, io.EOF) || f.off == start {
 				return dst, line, false, f.err
 			}
 			break

@@ -28,7 +28,7 @@ func readAll(t testing.TB, src io.Reader, limit int) ([]framed, *Reader) {
 	var buf []byte
 	for {
 		out, line, err := f.Next(buf[:0])
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return lines, f
 		}
 		require.NoError(t, err)

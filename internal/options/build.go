@@ -55,8 +55,7 @@ func (c *Pricing) catalogue() (*price.Catalogue, error) {
 		data, err := os.ReadFile(c.File)
 		if err != nil {
 			// The path error repeats the path; only its cause is news.
-			var path *fs.PathError
-			if errors.As(err, &path) {
+			if path, ok := errors.AsType[*fs.PathError](err); ok {
 				err = path.Err
 			}
 			return nil, fmt.Errorf("pricing.file must be a readable file, got %q: %w", c.File, err)

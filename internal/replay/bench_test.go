@@ -5,6 +5,7 @@ package replay
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,8 +23,10 @@ func BenchmarkReplay(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "stream.jsonl")
 	file, err := os.Create(path)
 	require.NoError(b, err)
-	require.NoError(b, gen.Claude(file, gen.Options{Seed: 1, Lines: 12000, Sessions: 4,
-		StartTime: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)}))
+	require.NoError(b, gen.Claude(file, gen.Options{
+		Seed: 1, Lines: 12000, Sessions: 4,
+		StartTime: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC),
+	}))
 	require.NoError(b, file.Close())
 	info, err := os.Stat(path)
 	require.NoError(b, err)
@@ -38,7 +41,7 @@ func BenchmarkReplay(b *testing.B) {
 			var line []byte
 			for {
 				line, _, err = r.Next(line[:0])
-				if err == io.EOF {
+				if errors.Is(err, io.EOF) {
 					break
 				}
 				require.NoError(b, err)

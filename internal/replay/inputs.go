@@ -123,8 +123,7 @@ func walk(dir string) ([]input, error) {
 
 // cause takes the path out of a path error, since the message around it names it already.
 func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return err

@@ -6,6 +6,7 @@ package replay
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -177,7 +178,7 @@ func (r *reading) read(s *source) (err error) {
 		}
 		b = nil
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return fmt.Errorf("read %s at offset %d: %w", s.path, lines.Offset(), cause(err))

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -182,9 +183,7 @@ func (s *sender) attempt(ctx context.Context, sig signalKind, left time.Duration
 		return attemptResult{err: err}
 	}
 	req.Header.Set("User-Agent", "otelcol-agents-replay")
-	for k, vs := range s.header {
-		req.Header[k] = vs
-	}
+	maps.Copy(req.Header, s.header)
 	if host := s.header.Get("Host"); host != "" {
 		req.Host = host
 	}
@@ -196,8 +195,7 @@ func (s *sender) attempt(ctx context.Context, sig signalKind, left time.Duration
 	resp, err := s.client.Do(req)
 	if err != nil {
 		// The URL is in the message already.
-		var about *url.Error
-		if errors.As(err, &about) {
+		if about, ok := errors.AsType[*url.Error](err); ok {
 			err = about.Err
 		}
 		return attemptResult{err: err, retry: true}

@@ -55,7 +55,7 @@ func newSending(t *testing.T, live bool, answers script) *sending {
 	t.Cleanup(server.Close)
 	s := &settings{to: server.URL, timeout: time.Minute, header: http.Header{}}
 	x.sender = newSender(s, live, func(err error) { x.told = append(x.told, err.Error()) })
-	t.Cleanup(x.sender.close)
+	t.Cleanup(x.close)
 	x.now = func() time.Time { return x.clock }
 	x.wait = func(ctx context.Context, d time.Duration) error {
 		x.waits = append(x.waits, d)

@@ -84,9 +84,11 @@ func models(out *strings.Builder, st *style, r *report, g *grand) {
 	first := min(32, st.width-53)
 	row := func(paint func(string) string, name string, cells ...string) {
 		text := st.fit(name, first)
+		var textSb87 strings.Builder
 		for i, c := range cells {
-			text += st.right(c, columns[i])
+			textSb87.WriteString(st.right(c, columns[i]))
 		}
+		text += textSb87.String()
 		out.WriteString(paint(strings.TrimRight(text, " ")))
 		out.WriteByte('\n')
 	}

@@ -202,7 +202,12 @@ func (t *tree) header(out *strings.Builder, root *translate.Span) {
 		}
 	}
 	parts := []part{
-		{shortID(root.Session), st.bold}, {root.Agent, st.bold}, {a.Model, st.cyan}, {outcome, paint}, {length, plain}, {used, plain},
+		{shortID(root.Session), st.bold},
+		{root.Agent, st.bold},
+		{a.Model, st.cyan},
+		{outcome, paint},
+		{length, plain},
+		{used, plain},
 		{cost, st.bold},
 	}
 	for _, l := range root.Links {

@@ -5,6 +5,7 @@ package claude
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -75,7 +76,7 @@ func BenchmarkFloorTokens(b *testing.B) {
 		for line := range bytes.Lines(data) {
 			d.Reset(bytes.NewBuffer(line))
 			for {
-				if _, err := d.ReadToken(); err == io.EOF {
+				if _, err := d.ReadToken(); errors.Is(err, io.EOF) {
 					break
 				} else if err != nil {
 					b.Fatal(err)

@@ -373,8 +373,8 @@ func stringsOf(v any) []string {
 				visit(v.Elem())
 			}
 		case reflect.Struct:
-			for i := range v.NumField() {
-				visit(v.Field(i))
+			for _, field := range v.Fields() {
+				visit(field)
 			}
 		case reflect.Slice:
 			if v.Type().Elem().Kind() == reflect.Uint8 {
@@ -400,14 +400,14 @@ func contents(v any) []string {
 				visit(v.Elem())
 			}
 		case reflect.Struct:
-			if text, ok := v.Interface().(translate.Text); ok {
+			if text, ok := reflect.TypeAssert[translate.Text](v); ok {
 				if text.Content != "" {
 					all = append(all, text.Content)
 				}
 				return
 			}
-			for i := range v.NumField() {
-				visit(v.Field(i))
+			for _, field := range v.Fields() {
+				visit(field)
 			}
 		case reflect.Slice:
 			for i := range v.Len() {

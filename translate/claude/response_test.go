@@ -95,15 +95,17 @@ func TestUsage(t *testing.T) {
 		"zero":     {`{"input_tokens":0}`, &translate.Usage{Input: some(0)}},
 		"negative": {`{"input_tokens":-5,"output_tokens":2}`, &translate.Usage{Output: some(2)}},
 		"wrong":    {`{"input_tokens":"5","output_tokens":1.5,"cache_read_input_tokens":2.0}`, &translate.Usage{CacheRead: some(2)}},
-		"all": {`{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4,` +
-			`"cache_creation":{"ephemeral_5m_input_tokens":1,"ephemeral_1h_input_tokens":3},"output_tokens_details":{"thinking_tokens":5},` +
-			`"server_tool_use":{"web_search_requests":6},"speed":"fast","service_tier":"x",` +
-			`"iterations":[{"type":"message","input_tokens":1},{"type":"advisor_message","model":"o","input_tokens":7,"output_tokens":8}]}`,
+		"all": {
+			`{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4,` +
+				`"cache_creation":{"ephemeral_5m_input_tokens":1,"ephemeral_1h_input_tokens":3},"output_tokens_details":{"thinking_tokens":5},` +
+				`"server_tool_use":{"web_search_requests":6},"speed":"fast","service_tier":"x",` +
+				`"iterations":[{"type":"message","input_tokens":1},{"type":"advisor_message","model":"o","input_tokens":7,"output_tokens":8}]}`,
 			&translate.Usage{
 				Input: some(1), Output: some(2), CacheRead: some(3), CacheWrite: some(4), CacheWrite5m: some(1), CacheWrite1h: some(3),
 				Reasoning: some(5), WebSearches: some(6), Speed: "fast",
 				Iterations: []translate.Iteration{{Type: "advisor_message", Model: "o", Usage: translate.Usage{Input: some(7), Output: some(8)}}},
-			}},
+			},
+		},
 	} {
 		usage := test.usage
 		if usage != "" {

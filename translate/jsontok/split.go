@@ -106,7 +106,7 @@ func (s *Splitter) values(b []byte, yield func(Part)) int {
 	for {
 		start, kind, err := s.peek(base)
 		if err != nil {
-			if err == io.EOF && run >= 0 {
+			if errors.Is(err, io.EOF) && run >= 0 {
 				yield(Part{Kind: PartValues, Bytes: bytes.TrimRight(b[run:], space)})
 				return len(b)
 			}

@@ -5,8 +5,8 @@ package jsontok
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -65,18 +65,28 @@ func TestSplit(t *testing.T) {
 		"open brace":                {`{`, []string{`torn {`}},
 		"closing brace":             {`}`, []string{`text }`}},
 		"cut object":                {`{"type":"user","message":{"conte`, []string{`torn {"type":"user","message":{"conte`}},
-		"cut object, then a record": {`{"type":"user","text":"abc{"type":"user","n":1}`,
-			[]string{`torn {"type":"user","text":"abc`, `object~ {"type":"user","n":1}`}},
-		"cut object, record with another first key": {`{"type":"user","te{"parentUuid":null,"type":"user"}`,
-			[]string{`torn {"type":"user","te`, `object~ {"parentUuid":null,"type":"user"}`}},
-		"cut object, record, cut object": {`{"a":{"type":"user"}{"type":"ass`,
-			[]string{`torn {"a":`, `object~ {"type":"user"}`, `torn {"type":"ass`}},
-		"cut object that ends with a block": {`{"type":"user","message":{"content":[{"type":"text","text":"a"}`,
-			[]string{`torn {"type":"user","message":{"content":[{"type":"text","text":"a"}`}},
+		"cut object, then a record": {
+			`{"type":"user","text":"abc{"type":"user","n":1}`,
+			[]string{`torn {"type":"user","text":"abc`, `object~ {"type":"user","n":1}`},
+		},
+		"cut object, record with another first key": {
+			`{"type":"user","te{"parentUuid":null,"type":"user"}`,
+			[]string{`torn {"type":"user","te`, `object~ {"parentUuid":null,"type":"user"}`},
+		},
+		"cut object, record, cut object": {
+			`{"a":{"type":"user"}{"type":"ass`,
+			[]string{`torn {"a":`, `object~ {"type":"user"}`, `torn {"type":"ass`},
+		},
+		"cut object that ends with a block": {
+			`{"type":"user","message":{"content":[{"type":"text","text":"a"}`,
+			[]string{`torn {"type":"user","message":{"content":[{"type":"text","text":"a"}`},
+		},
 		"text, then a record": {`npm warn {"type":"user"}`, []string{`text npm warn`, `object~ {"type":"user"}`}},
 		"record, then text":   {`{"a":1} npm warn`, []string{`object {"a":1}`, `text npm warn`}},
-		"quoted record in a cut string": {`{"type":"user","text":"{\"type\":\"user\"}`,
-			[]string{`torn {"type":"user","text":"{\"type\":\"user\"}`}},
+		"quoted record in a cut string": {
+			`{"type":"user","text":"{\"type\":\"user\"}`,
+			[]string{`torn {"type":"user","text":"{\"type\":\"user\"}`},
+		},
 		"duplicate names":       {`{"a":1,"a":2}`, []string{`object~ {"a":1,"a":2}`}},
 		"inner duplicate names": {`{"a":{"b":1,"b":2}}`, []string{`object~ {"a":{"b":1,"b":2}}`}},
 		"invalid UTF-8":         {"{\"a\":\"\xff\"}", []string{"object~ {\"a\":\"\xff\"}"}},
@@ -144,7 +154,7 @@ func TestHostileLines(t *testing.T) {
 
 func TestDeepNesting(t *testing.T) {
 	for _, depth := range []int{100, 9_000, 11_000, 1_000_000} {
-		t.Run(fmt.Sprint(depth), func(t *testing.T) {
+		t.Run(strconv.Itoa(depth), func(t *testing.T) {
 			line := []byte(`{"a":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + "}")
 			n := 0
 			s := Splitter{}

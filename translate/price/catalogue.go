@@ -132,12 +132,10 @@ func rank(key string) int {
 }
 
 func located(err error) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("%w, at byte %d", err, syntax.Offset)
 	}
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("must be an object from model to prices, got %s", kind.Value)
 	}
 	return err

@@ -108,8 +108,13 @@ func isMediaType(s string) bool {
 }
 
 var magics = []struct{ prefix, mediaType string }{
-	{"iVBORw0KGgo", "image/png"}, {"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"},
-	{"JVBERi0", "application/pdf"}, {"UEsDB", "application/zip"}, {"H4sI", "application/gzip"},
+	{"iVBORw0KGgo", "image/png"},
+	{"/9j/", "image/jpeg"},
+	{"R0lGOD", "image/gif"},
+	{"UklGR", "image/webp"},
+	{"JVBERi0", "application/pdf"},
+	{"UEsDB", "application/zip"},
+	{"H4sI", "application/gzip"},
 }
 
 func sniff(data string) string {

@@ -214,7 +214,7 @@ func (w *walker) flagPair() bool {
 	}
 	w.at++
 	w.space()
-	if w.s[w.at] == '"' && !(w.s[w.at+1] == '-' && w.s[w.at+2] == '-') {
+	if w.s[w.at] == '"' && (w.s[w.at+1] != '-' || w.s[w.at+2] != '-') {
 		w.value(keySecret)
 	}
 	return true

@@ -3,7 +3,10 @@
 
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // keyKind says how the value of a key is to be read.
 type keyKind uint8
@@ -21,7 +24,7 @@ const maxKey = 64 // bytes of a name that are looked at, from its end
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		m[w] = true
 	}
 	return m
@@ -91,7 +94,7 @@ func suspicious(key string) bool {
 			}
 		case 't':
 			// A count of tokens is by far the most frequent name here, so it ends the matter early.
-			if b == 'o' && c == 'k' && !(i+6 == len(key) && key[i+5]|0x20 == 's') {
+			if b == 'o' && c == 'k' && (i+6 != len(key) || key[i+5]|0x20 != 's') {
 				return true
 			}
 		case 'k':
@@ -173,8 +176,8 @@ func judge(key string, words []string) keyKind {
 	for _, w := range words {
 		signed = signed || w == "amz" || w == "goog"
 	}
-	for i := len(words) - 1; i >= 0; i-- {
-		w := words[i]
+	for i, w := range slices.Backward(words) {
+
 		prev := ""
 		if i > 0 {
 			prev = words[i-1]

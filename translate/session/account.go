@@ -202,7 +202,7 @@ type running struct {
 	tokens map[string]translate.Tokens
 	costs  map[string]float64
 	cost   float64
-	any    bool // some total was accepted
+	known  bool // some total was accepted
 	index  translate.Opt[int64]
 	inits  int // start records since the last terminal record
 	turn   int
@@ -218,10 +218,10 @@ func (p *running) step(r *row, s *session) {
 	seen := p.seen
 	p.seen, p.turn = nil, p.turn+1
 	now, costs, order := p.totals(t, s.a)
-	if p.any && !(t.Cost.OK && t.Cost.V != 0) && allZero(now) && (len(order) > 0 || t.Usage == nil || disjoint(t.Usage) == (translate.Tokens{})) {
+	if p.known && !(t.Cost.OK && t.Cost.V != 0) && allZero(now) && (len(order) > 0 || t.Usage == nil || disjoint(t.Usage) == (translate.Tokens{})) {
 		return // an all-zero record changes nothing
 	}
-	fresh := !p.any || t.Cost.OK && t.Cost.V < p.cost-1e-12
+	fresh := !p.known || t.Cost.OK && t.Cost.V < p.cost-1e-12
 	switch {
 	case len(order) > 0:
 		fresh = fresh || p.fell(now) || !p.covers(now, seen, s.a)
@@ -262,7 +262,7 @@ func (p *running) step(r *row, s *session) {
 	if costs != nil {
 		p.costs = costs
 	}
-	p.any, p.index, p.inits = true, t.Index, 0
+	p.known, p.index, p.inits = true, t.Index, 0
 }
 
 // estimated notes what a segment that closes counts as an estimate for responses of the open turn.
@@ -288,11 +288,11 @@ const (
 // plausible leaves out costs that cannot be.
 func plausible(t *translate.Terminal) *translate.Terminal {
 	bad := func(c translate.Opt[float64]) bool { return c.OK && !(c.V >= 0 && c.V <= maxCost) }
-	any := bad(t.Cost)
+	found := bad(t.Cost)
 	for i := range t.Models {
-		any = any || bad(t.Models[i].Cost)
+		found = found || bad(t.Models[i].Cost)
 	}
-	if !any {
+	if !found {
 		return t
 	}
 	out := *t
@@ -390,9 +390,9 @@ func (s *session) beyond(r *row, seen []*response) {
 
 // lastModel is the model of the turn's last main response, else the one the program started with.
 func (s *session) lastModel(seen []*response) string {
-	for i := len(seen) - 1; i >= 0; i-- {
-		if seen[i].agent.main && seen[i].model != "" {
-			return seen[i].model
+	for _, s := range slices.Backward(seen) {
+		if s.agent.main && s.model != "" {
+			return s.model
 		}
 	}
 	return s.initModel
@@ -499,19 +499,25 @@ func (a *account) fill(r *translate.RootAttrs) {
 }
 
 func addTokens(a, b translate.Tokens) translate.Tokens {
-	return translate.Tokens{Input: a.Input + b.Input, CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite,
-		Output: a.Output + b.Output, Reasoning: a.Reasoning + b.Reasoning}
+	return translate.Tokens{
+		Input: a.Input + b.Input, CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite,
+		Output: a.Output + b.Output, Reasoning: a.Reasoning + b.Reasoning,
+	}
 }
 
 // subTokens is a-b, class by class, never negative.
 func subTokens(a, b translate.Tokens) translate.Tokens {
-	return translate.Tokens{Input: max(0, a.Input-b.Input), CacheRead: max(0, a.CacheRead-b.CacheRead),
-		CacheWrite: max(0, a.CacheWrite-b.CacheWrite), Output: max(0, a.Output-b.Output), Reasoning: max(0, a.Reasoning-b.Reasoning)}
+	return translate.Tokens{
+		Input: max(0, a.Input-b.Input), CacheRead: max(0, a.CacheRead-b.CacheRead),
+		CacheWrite: max(0, a.CacheWrite-b.CacheWrite), Output: max(0, a.Output-b.Output), Reasoning: max(0, a.Reasoning-b.Reasoning),
+	}
 }
 
 func larger(a, b translate.Tokens) translate.Tokens {
-	return translate.Tokens{Input: max(a.Input, b.Input), CacheRead: max(a.CacheRead, b.CacheRead),
-		CacheWrite: max(a.CacheWrite, b.CacheWrite), Output: max(a.Output, b.Output), Reasoning: max(a.Reasoning, b.Reasoning)}
+	return translate.Tokens{
+		Input: max(a.Input, b.Input), CacheRead: max(a.CacheRead, b.CacheRead),
+		CacheWrite: max(a.CacheWrite, b.CacheWrite), Output: max(a.Output, b.Output), Reasoning: max(a.Reasoning, b.Reasoning),
+	}
 }
 
 func total(t translate.Tokens) int64 { return t.Input + t.CacheRead + t.CacheWrite + t.Output }

@@ -90,7 +90,7 @@ func (s *session) agentOf(rec *translate.Record, t int64) *agent {
 		s.cur = s.newSegment(t, nil, rec)
 		s.start(t)
 	}
-	ag := s.subagent(rec.Agent.Parent, rec.Agent.ID, t)
+	ag := s.subagent(rec.Agent.Parent, rec.Agent.ID)
 	if rec.Agent.Type != "" {
 		ag.name(rec.Agent.Type)
 	}
@@ -113,7 +113,7 @@ func (ag *agent) prove() {
 }
 
 // subagent is the subagent of a launching call or with an id of its own.
-func (s *session) subagent(callID, id string, t int64) *agent {
+func (s *session) subagent(callID, id string) *agent {
 	var ag *agent
 	if callID != "" {
 		ag = s.agents[callID]
@@ -185,8 +185,10 @@ func (ag *agent) start(t int64) {
 }
 
 func (ag *agent) log(action string, t int64, sev translate.Severity, ok translate.Opt[bool]) {
-	l := &translate.Log{Event: translate.EventOrchestration, Severity: sev, Time: t, Action: action,
-		SubagentID: ag.id, SubagentType: ag.typ, Success: ok, Body: action}
+	l := &translate.Log{
+		Event: translate.EventOrchestration, Severity: sev, Time: t, Action: action,
+		SubagentID: ag.id, SubagentType: ag.typ, Success: ok, Body: action,
+	}
 	ord := 0
 	if action != "subagent_started" {
 		ord = 1
@@ -214,7 +216,7 @@ func (ag *agent) finish(t int64) {
 		return
 	}
 	s := ag.s
-	s.complete(ag, t)
+	s.complete(ag)
 	for _, c := range append([]*call(nil), s.open...) {
 		if c.agent == ag && !c.bg && c.result == nil {
 			c.close(t)
@@ -238,8 +240,10 @@ func (ag *agent) finish(t int64) {
 			ag.log("subagent_completed", ag.last, translate.SeverityInfo, ok)
 		}
 	}
-	sp := &translate.Span{Type: translate.SpanSubagent, Start: ag.first, End: ag.last, Agent: ag.typ, Error: ag.failed,
-		Subagent: &translate.SubagentAttrs{ID: ag.id, Depth: ag.depth(), Standalone: ag.launcher == nil, Background: ag.background}}
+	sp := &translate.Span{
+		Type: translate.SpanSubagent, Start: ag.first, End: ag.last, Agent: ag.typ, Error: ag.failed,
+		Subagent: &translate.SubagentAttrs{ID: ag.id, Depth: ag.depth(), Standalone: ag.launcher == nil, Background: ag.background},
+	}
 	if ag.failed {
 		sp.ErrType = "subagent_failed"
 	}
@@ -297,7 +301,7 @@ func (s *session) task(r *row) bool {
 	ofAgent := k.agent != nil || tr.Type == "local_agent" || tr.Type == "" && tr.AgentType != "" ||
 		launcher != nil && launcher.launch || s.agentIDs[tr.ID] != nil
 	if ofAgent && k.agent == nil {
-		k.agent = s.subagent(k.callID, tr.ID, r.t)
+		k.agent = s.subagent(k.callID, tr.ID)
 	}
 	if k.agent != nil {
 		s.agentTask(r, k)

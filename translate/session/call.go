@@ -94,8 +94,10 @@ func (s *session) call(r *row, resp *response, tc *translate.Call) *call {
 	}
 	s.issued[issued] = struct{}{}
 	g := resp.seg
-	c := &call{c: tc, id: tc.ID, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: resp.agent, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
-		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: resp.id}}
+	c := &call{
+		c: tc, id: tc.ID, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: resp.agent, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
+		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: resp.id},
+	}
 	s.calls[tc.ID] = append(s.calls[tc.ID], c)
 	s.open = append(s.open, c)
 	g.open++
@@ -172,7 +174,7 @@ func (s *session) answer(c *call, res *translate.Result, t int64) {
 		s.deny(c.seg, c.id)
 	}
 	if c.launch && !res.Denied && (res.RanAgent || s.agents[c.id] != nil || s.agentIDs[res.AgentID] != nil) {
-		ag := s.subagent(c.id, res.AgentID, t)
+		ag := s.subagent(c.id, res.AgentID)
 		ag.attach(c)
 		if res.AgentType != "" {
 			ag.name(res.AgentType)
@@ -361,8 +363,10 @@ func (c *call) finish(outcome string, end int64) {
 		if t.Execution.OK {
 			d = t.Execution.V
 		}
-		g.step(translate.Step{Metric: translate.MetricToolDuration, Value: seconds(d), Tool: c.name, Extension: t.Extension,
-			ErrType: sp.ErrType})
+		g.step(translate.Step{
+			Metric: translate.MetricToolDuration, Value: seconds(d), Tool: c.name, Extension: t.Extension,
+			ErrType: sp.ErrType,
+		})
 	}
 	if outcome == translate.ToolOK {
 		for _, n := range []struct {
@@ -440,8 +444,10 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 			c.launchEvent(outcome)
 			continue
 		}
-		l := &translate.Log{Event: opEvents[op.Kind], Severity: translate.SeverityInfo, Time: c.end, Success: success,
-			Tool: c.name, CallID: c.id, Query: op.Query.Content, Command: op.Command.Content}
+		l := &translate.Log{
+			Event: opEvents[op.Kind], Severity: translate.SeverityInfo, Time: c.end, Success: success,
+			Tool: c.name, CallID: c.id, Query: op.Query.Content, Command: op.Command.Content,
+		}
 		if op.Success.OK {
 			l.Success = op.Success
 		}
@@ -494,8 +500,10 @@ func (c *call) launchEvent(outcome string) {
 	if c.child != nil && c.child.evidence {
 		return
 	}
-	l := &translate.Log{Event: translate.EventOrchestration, Time: c.end, Tool: c.name, CallID: c.id,
-		SubagentType: firstOf(c.agentType, unnamed)}
+	l := &translate.Log{
+		Event: translate.EventOrchestration, Time: c.end, Tool: c.name, CallID: c.id,
+		SubagentType: firstOf(c.agentType, unnamed),
+	}
 	switch outcome {
 	case translate.ToolDenied, translate.ToolError, translate.ToolKilled, translate.ToolInterrupted:
 		l.Action, l.Severity, l.Success = "subagent_failed", translate.SeverityWarn, translate.Some(false)
@@ -525,11 +533,15 @@ func (s *session) orphans() {
 			continue
 		}
 		g := s.cur
-		l := &translate.Log{Event: translate.EventUnknown, Severity: translate.SeverityWarn, Reason: translate.UnknownOrphan,
-			Time: e.t, CallID: id, RecordType: "tool_result", Body: "tool result without a call"}
+		l := &translate.Log{
+			Event: translate.EventUnknown, Severity: translate.SeverityWarn, Reason: translate.UnknownOrphan,
+			Time: e.t, CallID: id, RecordType: "tool_result", Body: "tool result without a call",
+		}
 		if e.res.HasFile {
-			l = &translate.Log{Event: translate.EventRead, Severity: translate.SeverityInfo, Time: e.t, CallID: id,
-				StartLine: e.res.FileStart, Success: translate.Some(!e.res.IsError), Body: "read without a call"}
+			l = &translate.Log{
+				Event: translate.EventRead, Severity: translate.SeverityInfo, Time: e.t, CallID: id,
+				StartLine: e.res.FileStart, Success: translate.Some(!e.res.IsError), Body: "read without a call",
+			}
 			if p := e.res.FilePath.Content; p != "" {
 				l.Path = resolvePath(p, s.cwd)
 			}

@@ -43,7 +43,6 @@ type response struct {
 	server                []*call
 	out                   []part
 	in                    []translate.Text
-	input                 string
 	logs                  int // logs of text sent so far: late rows number on
 
 	reg   *register
@@ -79,9 +78,9 @@ type part struct {
 }
 
 // release lets go of what only completion needed.
-func (r *response) release() {
-	r.text, r.think = strings.Builder{}, strings.Builder{}
-	r.unknowns, r.server, r.out, r.in, r.input = nil, nil, nil, nil, ""
+func (resp *response) release() {
+	resp.text, resp.think = strings.Builder{}, strings.Builder{}
+	resp.unknowns, resp.server, resp.out, resp.in = nil, nil, nil, nil
 }
 
 // open is the response that a row belongs to, a new one if the row begins it.
@@ -92,14 +91,16 @@ func (s *session) openResponse(r *row, id string) *response {
 		}
 	}
 	ag := r.ag
-	s.complete(ag, r.t)
+	s.complete(ag)
 	s.endAbandoned(ag)
 	source := id
 	if source == "" {
 		source = firstOf(r.rec.UUID, r.source)
 	}
-	resp := &response{id: source, key: id, agent: ag, seg: r.g, start: r.t, first: r.t, last: r.t,
-		node: node{seg: r.g, kind: ids.KindResponse, a: source}}
+	resp := &response{
+		id: source, key: id, agent: ag, seg: r.g, start: r.t, first: r.t, last: r.t,
+		node: node{seg: r.g, kind: ids.KindResponse, a: source},
+	}
 	if ag.prev != 0 && ag.prev <= r.t {
 		resp.start = ag.prev
 		resp.timed = ag.prevMeasured && r.measured && (!ag.turnOver || ag.prompted)
@@ -140,8 +141,10 @@ func (s *session) response(r *row) {
 	if rr.Synthetic {
 		if rr.APIError {
 			r.g.act()
-			r.log(&translate.Log{Event: translate.EventError, Severity: translate.SeverityError, ErrType: firstOf(rr.Error, "api_error"),
-				Body: "api error: " + firstOf(rr.Error, "unknown")}, 0)
+			r.log(&translate.Log{
+				Event: translate.EventError, Severity: translate.SeverityError, ErrType: firstOf(rr.Error, "api_error"),
+				Body: "api error: " + firstOf(rr.Error, "unknown"),
+			}, 0)
 		}
 		return
 	}
@@ -237,9 +240,11 @@ func (s *session) keep(b *strings.Builder, text string, cut *bool) {
 	room := s.a.cfg.MaxContent - b.Len()
 	if len(text) > room {
 		*cut = true
-		for room = max(room, 0); room > 0 && room < len(text) && text[room]&0xC0 == 0x80; room-- {
+		room = max(room, 0)
+		for room > 0 && text[room]&0xC0 == 0x80 {
+			room-- // not within a character
 		}
-		text = text[:min(room, len(text))]
+		text = text[:room]
 	}
 	b.WriteString(text)
 }
@@ -271,7 +276,7 @@ func (s *session) chunk(r *row) {
 		}
 		resp.row(r, &c.Response)
 	case translate.ChunkStop:
-		s.complete(ag, r.t)
+		s.complete(ag)
 	default:
 		if ag.cur != nil && r.measured {
 			ag.cur.last = max(ag.cur.last, r.t)
@@ -280,7 +285,7 @@ func (s *session) chunk(r *row) {
 }
 
 // complete sends the response that the agent was writing, if any.
-func (s *session) complete(ag *agent, t int64) {
+func (s *session) complete(ag *agent) {
 	resp := ag.cur
 	if resp == nil {
 		return
@@ -336,12 +341,16 @@ func (resp *response) complete() {
 	}
 	label := s.a.label(resp.model)
 	if resp.timed && resp.start >= ordinalEnd {
-		g.step(translate.Step{Metric: translate.MetricInferenceDuration, Value: seconds(resp.last - resp.start), Model: label,
-			Provider: chat.Provider})
+		g.step(translate.Step{
+			Metric: translate.MetricInferenceDuration, Value: seconds(resp.last - resp.start), Model: label,
+			Provider: chat.Provider,
+		})
 	}
 	if resp.has {
-		g.step(translate.Step{Metric: translate.MetricResponseTokens, Tokens: disjoint(&resp.usage), Model: label,
-			Provider: chat.Provider, Subagent: !resp.agent.main})
+		g.step(translate.Step{
+			Metric: translate.MetricResponseTokens, Tokens: disjoint(&resp.usage), Model: label,
+			Provider: chat.Provider, Subagent: !resp.agent.main,
+		})
 	}
 	for n, it := range resp.iters {
 		resp.iteration(n, it)
@@ -421,16 +430,23 @@ func cacheWrite(u *translate.Usage) int64 {
 
 // disjoint is usage in the classes that add up to what is billed.
 func disjoint(u *translate.Usage) translate.Tokens {
-	return translate.Tokens{Input: min(u.Input.V, maxTokens), CacheRead: min(u.CacheRead.V, maxTokens), CacheWrite: cacheWrite(u),
-		Output: min(u.Output.V, maxTokens), Reasoning: min(u.Reasoning.V, maxTokens)}
+	return translate.Tokens{
+		Input: min(u.Input.V, maxTokens), CacheRead: min(u.CacheRead.V, maxTokens), CacheWrite: cacheWrite(u),
+		Output: min(u.Output.V, maxTokens), Reasoning: min(u.Reasoning.V, maxTokens),
+	}
 }
 
 // mergeUsage takes the maximum of every field: rows may repeat usage or let it grow.
 func mergeUsage(into, u *translate.Usage) {
 	for _, f := range []struct{ a, b *translate.Opt[int64] }{
-		{&into.Input, &u.Input}, {&into.CacheRead, &u.CacheRead}, {&into.CacheWrite, &u.CacheWrite},
-		{&into.CacheWrite5m, &u.CacheWrite5m}, {&into.CacheWrite1h, &u.CacheWrite1h}, {&into.Output, &u.Output},
-		{&into.Reasoning, &u.Reasoning}, {&into.WebSearches, &u.WebSearches},
+		{&into.Input, &u.Input},
+		{&into.CacheRead, &u.CacheRead},
+		{&into.CacheWrite, &u.CacheWrite},
+		{&into.CacheWrite5m, &u.CacheWrite5m},
+		{&into.CacheWrite1h, &u.CacheWrite1h},
+		{&into.Output, &u.Output},
+		{&into.Reasoning, &u.Reasoning},
+		{&into.WebSearches, &u.WebSearches},
 	} {
 		if f.b.OK {
 			*f.a = translate.Some(min(max(f.a.V, f.b.V), maxTokens))

@@ -319,8 +319,10 @@ func (g *segment) send() {
 	}
 	g.span(sp, &g.root, nil)
 	if !g.cut {
-		end := &translate.Log{Event: translate.EventSessionEnd, Severity: translate.SeverityInfo, Time: g.last, Root: r,
-			RootErr: sp.ErrType, Body: "session ended: " + outcome}
+		end := &translate.Log{
+			Event: translate.EventSessionEnd, Severity: translate.SeverityInfo, Time: g.last, Root: r,
+			RootErr: sp.ErrType, Body: "session ended: " + outcome,
+		}
 		if outcome == translate.OutcomeError {
 			end.Severity = translate.SeverityError
 		}

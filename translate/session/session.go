@@ -280,7 +280,7 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 // begin cuts: later rows of the main agent go into a new segment, linked to the one before.
 func (s *session) begin(rec *translate.Record, t int64, how cut) {
 	prev := s.cur
-	s.complete(s.main, t)
+	s.complete(s.main)
 	prev.cut, prev.sized = true, how == bySize && prev.terminal == nil
 	s.broken = false
 	s.caller = s.callerOf()
@@ -292,8 +292,8 @@ func (s *session) begin(rec *translate.Record, t int64, how cut) {
 }
 
 func (s *session) callerOf() *translate.Context {
-	for i := len(s.feeds) - 1; i >= 0; i-- {
-		if c := s.feeds[i].src.caller; c != nil && !s.feeds[i].ended {
+	for _, v := range slices.Backward(s.feeds) {
+		if c := v.src.caller; c != nil && !v.ended {
 			return c
 		}
 	}
@@ -357,8 +357,10 @@ func (s *session) payloads(r *row) {
 	}
 	if rec.Retry != nil {
 		r.ag.retries++
-		r.log(&translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "api_retry",
-			ErrType: retryType(rec.Retry), Body: "api request is retried"}, 0)
+		r.log(&translate.Log{
+			Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "api_retry",
+			ErrType: retryType(rec.Retry), Body: "api request is retried",
+		}, 0)
 		r.g.step(translate.Step{Metric: translate.MetricRetries, Value: 1})
 	}
 	if rec.Denied != nil {
@@ -406,7 +408,7 @@ func (s *session) startRecord(r *row) {
 
 func (s *session) prompt(r *row) {
 	g := r.g
-	s.complete(s.main, r.t)
+	s.complete(s.main)
 	for _, c := range s.open {
 		if c.cutAt == 0 && !c.bg {
 			c.cutAt = r.t
@@ -438,7 +440,7 @@ func text(l *translate.Log, t translate.Text) {
 // interrupt ends the calls that are open in the foreground (telemetry contract 3.3).
 func (s *session) interrupt(r *row) {
 	r.g.act()
-	s.complete(r.ag, r.t)
+	s.complete(r.ag)
 	if r.ag.main {
 		r.g.interrupted = true
 	}
@@ -463,8 +465,10 @@ func (s *session) deniedRecord(r *row) {
 			return
 		}
 	}
-	r.log(&translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "permission_denied",
-		Tool: d.Tool, CallID: d.CallID, Body: "permission denied"}, 0)
+	r.log(&translate.Log{
+		Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "permission_denied",
+		Tool: d.Tool, CallID: d.CallID, Body: "permission denied",
+	}, 0)
 }
 
 // deny counts a denied call once, whatever tells it.
@@ -485,8 +489,10 @@ func (s *session) rateLimit(r *row) {
 	if rl.Status == "" || rl.Status == "allowed" {
 		return
 	}
-	r.log(&translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "rate_limit",
-		Body: "rate limit status: " + rl.Status}, 0)
+	r.log(&translate.Log{
+		Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "rate_limit",
+		Body: "rate limit status: " + rl.Status,
+	}, 0)
 }
 
 // terminal folds the record that ends a turn.
@@ -495,7 +501,7 @@ func (s *session) terminal(r *row) {
 	late := t.Failed && t.Turns.V <= 0 && s.succeeded()
 	g.act()
 	for _, ag := range s.live() {
-		s.complete(ag, r.t)
+		s.complete(ag)
 	}
 	s.endAbandoned(s.main)
 	g.terminals++
@@ -517,8 +523,10 @@ func (s *session) terminal(r *row) {
 	}
 	r.f.running.step(r, s)
 	if late {
-		r.log(&translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "late_error_result",
-			ErrType: t.ErrorType, Body: "terminal error record without a turn after a success: " + t.Message}, 0)
+		r.log(&translate.Log{
+			Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "late_error_result",
+			ErrType: t.ErrorType, Body: "terminal error record without a turn after a success: " + t.Message,
+		}, 0)
 	} else {
 		g.terminal = t
 		if t.Reason != "" {
@@ -548,8 +556,8 @@ func (s *session) terminal(r *row) {
 
 // succeeded reports whether the latest terminal record of the session was a success.
 func (s *session) succeeded() bool {
-	for i := len(s.segs) - 1; i >= 0; i-- {
-		if t := s.segs[i].terminal; t != nil {
+	for _, v := range slices.Backward(s.segs) {
+		if t := v.terminal; t != nil {
 			return !t.Failed
 		}
 	}
@@ -584,8 +592,10 @@ func (s *session) unknown(r *row, u *translate.Unknown, n int) {
 }
 
 func unknownLog(u *translate.Unknown) *translate.Log {
-	l := &translate.Log{Event: translate.EventUnknown, Severity: translate.SeverityDebug, Reason: u.Reason, RecordType: u.Type,
-		RawBytes: translate.Some(int64(u.Bytes)), RawKeys: u.Keys, Raw: u.Raw.Content, Cut: u.Raw.Cut, Body: "unknown " + string(u.Reason)}
+	l := &translate.Log{
+		Event: translate.EventUnknown, Severity: translate.SeverityDebug, Reason: u.Reason, RecordType: u.Type,
+		RawBytes: translate.Some(int64(u.Bytes)), RawKeys: u.Keys, Raw: u.Raw.Content, Cut: u.Raw.Cut, Body: "unknown " + string(u.Reason),
+	}
 	if u.Raw.Cut {
 		l.OriginalBytes = translate.Some(int64(u.Bytes))
 	}
@@ -606,8 +616,10 @@ func (s *session) diagnostic(d *translate.Diagnostic, t int64) {
 	case d.Unknown != nil:
 		s.cur.log(timed(unknownLog(d.Unknown), t), &s.cur.root, s.agent, source, 0)
 	case d.Skip == translate.SkipNotJSON:
-		l := &translate.Log{Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "not_json",
-			Body: "line is not json"}
+		l := &translate.Log{
+			Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "not_json",
+			Body: "line is not json",
+		}
 		text(l, d.Text)
 		s.cur.log(timed(l, t), &s.cur.root, s.agent, source, 0)
 	}
@@ -664,15 +676,15 @@ func (s *session) close() {
 	s.closed = true
 	end := s.latest
 	for _, ag := range s.live() {
-		s.complete(ag, end)
+		s.complete(ag)
 	}
 	for _, c := range append([]*call(nil), s.open...) {
 		c.settled = true
 		c.close(end)
 	}
 	s.orphans()
-	for i := len(s.agentList) - 1; i >= 0; i-- {
-		s.agentList[i].close()
+	for _, v := range slices.Backward(s.agentList) {
+		v.close()
 	}
 	var last *segment
 	for _, g := range s.segs {
@@ -705,7 +717,7 @@ func (s *session) due(now int64) {
 	if idle > int64(cfg.Linger) {
 		for _, ag := range s.live() {
 			if ag.cur != nil && ag.cur.stop != "" {
-				s.complete(ag, s.latest)
+				s.complete(ag)
 			}
 		}
 	}

@@ -4,9 +4,9 @@
 package session
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -59,8 +59,10 @@ func usage(in, out int64) *translate.Usage {
 func says(id string, in, out int64) func(*translate.Record) {
 	return func(r *translate.Record) {
 		r.Type = "assistant"
-		r.Response = &translate.Response{ID: id, Model: model, StopReason: "end_turn", Usage: usage(in, out),
-			Blocks: []translate.Block{{Kind: translate.BlockText, Text: translate.Text{Bytes: 3}}}}
+		r.Response = &translate.Response{
+			ID: id, Model: model, StopReason: "end_turn", Usage: usage(in, out),
+			Blocks: []translate.Block{{Kind: translate.BlockText, Text: translate.Text{Bytes: 3}}},
+		}
 	}
 }
 
@@ -208,8 +210,10 @@ func TestOutcomes(t *testing.T) {
 		"cancelled":              {units: []*translate.Decoded{at(2, ends(failure, aborted))}, outcome: "cancelled"},
 		"late zero-turn error":   {units: []*translate.Decoded{at(2, ends()), at(3, ends(failure, noTurns))}, outcome: "success", warnings: 1},
 		"an error, then success": {units: []*translate.Decoded{at(2, ends(failure)), at(3, says("m2", 1, 1)), at(4, ends())}, outcome: "success"},
-		"interruption only": {units: []*translate.Decoded{at(2, func(r *translate.Record) { r.Type, r.Interrupt = "user", true })},
-			outcome: "cancelled"},
+		"interruption only": {
+			units:   []*translate.Decoded{at(2, func(r *translate.Record) { r.Type, r.Interrupt = "user", true })},
+			outcome: "cancelled",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			outs := fold(t, env{}, slices.Concat(base, tc.units)...)
@@ -476,8 +480,10 @@ func TestRepeatedRecordIsTheSame(t *testing.T) {
 		u.Record.UUID = uuid
 		return u
 	}
-	once := []*translate.Decoded{named(at(0, start()), "u0"), named(at(1, prompt()), "u1"), named(at(2, calls("m1", "Bash:a")), "u2"),
-		named(at(3, result("a")), "u3"), named(at(4, ends()), "u4")}
+	once := []*translate.Decoded{
+		named(at(0, start()), "u0"), named(at(1, prompt()), "u1"), named(at(2, calls("m1", "Bash:a")), "u2"),
+		named(at(3, result("a")), "u3"), named(at(4, ends()), "u4"),
+	}
 	assert.Equal(t, fold(t, env{}, once...), fold(t, env{}, slices.Concat(once, once)...))
 }
 
@@ -519,7 +525,7 @@ func TestSessionWithoutAName(t *testing.T) {
 // TestAnyRecords folds random records: whatever comes, ids are unique and every parent is sent.
 func TestAnyRecords(t *testing.T) {
 	for seed := range uint64(1000) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			var units []*translate.Decoded
 			sec := 0.0
@@ -603,8 +609,10 @@ func random(rnd *rand.Rand) func(*translate.Record) {
 // after them.
 func TestCopyWithoutIDs(t *testing.T) {
 	units := func() []*translate.Decoded {
-		all := []*translate.Decoded{at(0, start()), at(1, prompt()), at(2, says("m1", 10, 1)),
-			at(3, ends(func(tr *translate.Terminal) { tr.Cost = translate.Some(0.5) })), at(4, prompt())}
+		all := []*translate.Decoded{
+			at(0, start()), at(1, prompt()), at(2, says("m1", 10, 1)),
+			at(3, ends(func(tr *translate.Terminal) { tr.Cost = translate.Some(0.5) })), at(4, prompt()),
+		}
 		for i, u := range all {
 			u.Record.Hash = uint64(i + 1)
 		}
@@ -632,7 +640,7 @@ func TestTooManySessions(t *testing.T) {
 	a := New(cfg)
 	src := a.Open(env{}.source())
 	for i, id := range []string{"s1", "s2", "s1", "s2"} {
-		for _, u := range []*translate.Decoded{at(float64(10*i), start()), at(float64(10*i+1), says("m"+fmt.Sprint(i), 1, 1))} {
+		for _, u := range []*translate.Decoded{at(float64(10*i), start()), at(float64(10*i+1), says("m"+strconv.Itoa(i), 1, 1))} {
 			u.Record.Session = id
 			a.Step(src, u)
 		}

@@ -72,10 +72,10 @@ func first(words []word, dir string) (Operation, bool) {
 	if !ok {
 		return Operation{}, false
 	}
-	switch {
-	case op.targets == 1:
+	switch op.targets {
+	case 1:
 		op.Path, ok = join(dir, op.target)
-	case op.targets == 0:
+	case 0:
 		op.Path = dir
 	}
 	return op.Operation, ok
