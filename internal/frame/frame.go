@@ -41,8 +41,8 @@ type Reader struct {
 	nuls     int64
 }
 
-// NewReader returns a Reader of src whose lines have at most max bytes, line end not counted.
-func NewReader(src io.Reader, max int) *Reader { return &Reader{src: src, max: max} }
+// NewReader returns a Reader of src whose lines have at most limit bytes, line end not counted.
+func NewReader(src io.Reader, limit int) *Reader { return &Reader{src: src, max: limit} }
 
 // Oversize is the number of lines that were longer than the limit and so were left out.
 func (f *Reader) Oversize() int64 { return f.oversize }

@@ -58,10 +58,10 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		say.text(fmt.Sprintf("see %s --help", env.Program))
 		return ExitUnusable
 	case s.help:
-		fmt.Fprintf(stdout, usage, env.Program, treeRows)
+		_, _ = fmt.Fprintf(stdout, usage, env.Program, treeRows)
 		return ExitOK
 	case s.version:
-		fmt.Fprintf(stdout, "%s %s\n", name, env.Version)
+		_, _ = fmt.Fprintf(stdout, "%s %s\n", name, env.Version)
 		return ExitOK
 	}
 	run, err := prepare(&s, stdin, stdout, stderr, env, say)
@@ -86,7 +86,7 @@ func (d *diagnostics) text(line string) {
 	if d.before != nil {
 		d.before()
 	}
-	fmt.Fprintf(d.w, "%s: %s\n", d.name, line)
+	_, _ = fmt.Fprintf(d.w, "%s: %s\n", d.name, line)
 }
 
 func (d *diagnostics) error(err error) { d.text(err.Error()) }

@@ -143,7 +143,7 @@ func (r *reading) read(s *source) (err error) {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", s.path, cause(err))
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	lines := frame.NewReader(f, r.options.maxLine)
 	judge := r.judge(s)
 	var b *batch

@@ -200,7 +200,7 @@ func (s *sender) attempt(ctx context.Context, sig signalKind, left time.Duration
 		}
 		return attemptResult{err: err, retry: true}
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	kind := resp.Header.Get("Content-Type")
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {

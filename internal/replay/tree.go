@@ -210,13 +210,12 @@ func (t *tree) header(out *strings.Builder, root *translate.Span) {
 		{used, plain},
 		{cost, st.bold},
 	}
-	for _, l := range root.Links {
-		if l.Kind == translate.LinkForkedFrom {
-			parts = append(parts, part{"fork", st.dim})
-		} else {
-			parts = append(parts, part{"continued", st.dim})
+	if len(root.Links) > 0 {
+		text := "continued"
+		if root.Links[0].Kind == translate.LinkForkedFrom {
+			text = "fork"
 		}
-		break
+		parts = append(parts, part{text, st.dim})
 	}
 	width := func() int {
 		n := 1

@@ -141,7 +141,7 @@ func (d *Detector) part(p jsontok.Part) {
 	case f.typ == "message" && f.message:
 		d.message = true
 		d.suggest(FormatGoose)
-	case f.sessionIdCamel:
+	case f.sessionIDCamel:
 		d.suggest(FormatClaudeCodeTranscript)
 	case f.typ == "system" && f.sessionID != "":
 		d.suggest(translate.FormatClaudeCode)

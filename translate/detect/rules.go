@@ -72,7 +72,7 @@ var rules = []rule{
 		return f.uuid && f.parentUUID && (f.messageParts || f.systemPayload || f.usageMetadata || f.provenance)
 	}},
 	{format: FormatClaudeCodeTranscript, match: func(f *facts) bool {
-		return f.sessionIdCamel && (f.uuid || f.message) || f.parentUUID || f.isSidechain
+		return f.sessionIDCamel && (f.uuid || f.message) || f.parentUUID || f.isSidechain
 	}},
 	{format: translate.FormatClaudeCode, match: func(f *facts) bool {
 		return f.claudeVersion || f.sessionID != "" && f.uuid || f.typ == "result" && f.subtype != "" && f.usage
@@ -91,7 +91,7 @@ type facts struct {
 
 	timestamp, payload, tsNumber, taskID, id, parentID, data, sessionIDCapital, callID, toolCall, toolName, parameters,
 	finalText, qwenVersion, permissionMode, geminiToolName, toolID, model, message, messageParts, gooseContent, uuid,
-	parentUUID, systemPayload, usageMetadata, provenance, sessionIdCamel, isSidechain, claudeVersion, tools, usage bool
+	parentUUID, systemPayload, usageMetadata, provenance, sessionIDCamel, isSidechain, claudeVersion, tools, usage bool
 }
 
 func (f *facts) read(members []jsontok.Member) {
@@ -156,7 +156,7 @@ func (f *facts) read(members []jsontok.Member) {
 		case "provenance":
 			f.provenance = there
 		case "sessionId":
-			f.sessionIdCamel = v.Kind() == jsontok.String
+			f.sessionIDCamel = v.Kind() == jsontok.String
 		case "isSidechain":
 			f.isSidechain = true
 		case "claude_code_version":

@@ -79,9 +79,6 @@ func (v Value) Lines() int {
 			open = true
 			break
 		}
-		if k > 0 {
-			open = true
-		}
 		size, r := escape(s[k:])
 		if open = r != '\n'; !open {
 			n++

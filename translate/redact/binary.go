@@ -22,24 +22,24 @@ const (
 	step        = longBase64 / 4
 )
 
-// Truncate cuts s to at most max bytes, on a character boundary and with a mark of the cut inside the
+// Truncate cuts s to at most limit bytes, on a character boundary and with a mark of the cut inside the
 // limit. A limit too small for the mark gives a plain cut; zero and less give "". A Marker is kept
 // whole or left out. Truncate must come after redaction, never before it.
-func Truncate(s string, max int) (out string, cut bool) {
-	if len(s) <= max {
+func Truncate(s string, limit int) (out string, cut bool) {
+	if len(s) <= limit {
 		return s, false
 	}
-	if max <= 0 {
+	if limit <= 0 {
 		return "", s != ""
 	}
 	mark := truncationMark
-	if max < len(mark) {
+	if limit < len(mark) {
 		mark = ellipsis
 	}
-	if max < len(mark) {
+	if limit < len(mark) {
 		mark = ""
 	}
-	end := max - len(mark)
+	end := limit - len(mark)
 	for range utf8.UTFMax - 1 {
 		if end == 0 || utf8.RuneStart(s[end]) {
 			break

@@ -125,7 +125,8 @@ func isPlain(s *syntax.Stmt) bool {
 func (w *word) fill(from *syntax.Word) bool {
 	var all strings.Builder
 	for i, part := range from.Parts {
-		text, ok := "", true
+		var text string
+		var ok bool
 		switch part := part.(type) {
 		case *syntax.Lit:
 			w.tilde = w.tilde || i == 0 && strings.HasPrefix(part.Value, "~")
