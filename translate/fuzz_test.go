@@ -14,7 +14,7 @@ func FuzzFold(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, turn bool) {
 		if len(data) > 1<<16 {
-			t.Skip()
+			return
 		}
 		outs := fold(t, data, settings{turn: turn})
 		check(t, outs)
