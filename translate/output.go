@@ -327,5 +327,4 @@ type Step struct {
 	ErrType   string
 	Extension bool // tool type
 	Subagent  bool
-	Synthetic bool
 }

@@ -228,7 +228,6 @@ type Result struct {
 	Added       Opt[int64] // lines added by an edit
 	Removed     Opt[int64] // lines removed
 	Success     Opt[bool]  // verdict that overrides IsError and Interrupted
-	Op          *Op        // what only the result tells of the operation
 	Unknown     *Unknown   // how to report it if no call ever comes
 }
 

@@ -159,6 +159,9 @@ func (ag *agent) attach(c *call) {
 	if c.agentType != "" {
 		ag.name(c.agentType)
 	}
+	if c.c != nil && c.c.Prompt.Content != "" {
+		ag.input = append(ag.input, c.c.Prompt) // its first model call answers the task it was given
+	}
 	if ag.prev == 0 {
 		ag.prev, ag.prevMeasured = c.start, c.measured
 	}

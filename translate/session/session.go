@@ -36,7 +36,6 @@ type session struct {
 	closed     bool
 	active     bool // counted in agentstream.sessions.active
 	counted    bool // counted in agentstream.sessions
-	begun      bool // session.start is out
 	goesOn     bool // its first segments were closed and forgotten: this is no first segment
 
 	main      *agent
@@ -308,7 +307,6 @@ func (s *session) settle(g *segment) {
 }
 
 func (s *session) start(t int64) {
-	s.begun = true
 	l := &translate.Log{Event: translate.EventSessionStart, Severity: translate.SeverityInfo, Time: t, Body: "session started"}
 	s.cur.log(l, &s.cur.root, s.agent, "session", 0)
 	lines := s.lines

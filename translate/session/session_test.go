@@ -667,3 +667,18 @@ func TestImpossibleReports(t *testing.T) {
 	alone := root(t, fold(t, env{}, at(0, start()), at(1, says("m1", 1, 1)), at(2, ends(func(tr *translate.Terminal) { tr.Cost = translate.Some(1e308) }))))
 	assert.Equal(t, "estimated", alone.Root.CostSource)
 }
+
+func TestSubagentsTaskStandsOnItsFirstModelCall(t *testing.T) {
+	launch := at(1, calls("m1", "Agent:x"))
+	launch.Record.Response.Blocks[0].Call.Prompt = translate.Text{Bytes: 9, Content: "look here"}
+	cfg := env{}.config()
+	cfg.Capture.Prompts = true
+	outs := fold(t, env{cfg: cfg}, at(0, start()), launch, at(2, in("x", says("a1", 1, 1))), at(3, result("x")), at(4, ends()))
+	for _, sp := range spans(outs, translate.SpanChat) {
+		if sp.Chat.ResponseID == "a1" {
+			assert.Contains(t, sp.Chat.Input, "look here")
+		} else {
+			assert.NotContains(t, sp.Chat.Input, "look here")
+		}
+	}
+}
