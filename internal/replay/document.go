@@ -13,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
 
@@ -113,7 +114,7 @@ func (d *document) span(s ptrace.Span) {
 }
 
 // end writes the rest of the object.
-func (d *document) end(r *report, skipped *skips) error {
+func (d *document) end(r *report, skipped *batch.Outcomes) error {
 	d.write("\n ],\n \"sessions\": [")
 	for i, s := range r.sorted() {
 		if i > 0 {
@@ -127,8 +128,8 @@ func (d *document) end(r *report, skipped *skips) error {
 	d.value(jsonTotals{g.usage.InputTotal(), g.usage.Output, g.usage.CacheRead, g.usage.CacheWrite, dollars(g.cost)})
 	d.write(",\n \"skipped\": ")
 	counts := map[translate.Skip]int64{}
-	for i, reason := range translate.Skips {
-		counts[reason] = skipped[i]
+	for reason, n := range skipped.Skipped() {
+		counts[reason] = n
 	}
 	d.value(counts)
 	d.write("\n}\n")

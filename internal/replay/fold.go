@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/ids"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
@@ -25,7 +26,7 @@ type folder struct {
 	parcels   chan<- []translate.Output
 	progress  func(bytes int64)
 	now       func() time.Time
-	skipped   skips
+	outcomes  batch.Outcomes
 	errs      []error // of sources that could not be read to their end
 	cancelled bool
 
@@ -49,21 +50,22 @@ func (f *folder) run(ctx context.Context) {
 func (f *folder) source(ctx context.Context, s *source) {
 	var opened *session.Source
 	derived := false
-	fold := func(b *batch) {
-		if opened == nil && len(b.ends) > 0 {
-			opened = f.sessions.Open(session.SourceInfo{Format: s.format, Agent: s.agent, ModTime: s.modTime, Live: s.live})
+	fold := func(b *piece) {
+		units := b.Wait()
+		if opened == nil && b.Len() > 0 {
+			opened = f.sessions.Open(session.SourceInfo{Format: s.judge.Format(), Agent: s.judge.Agent(), ModTime: s.modTime, Live: s.live})
 		}
 		// Units before the first record wait inside the assembler, so the id is in time.
-		if !derived && b.first >= 0 {
-			opened.Derive(ids.Session(s.agent, b.line(b.first)))
+		if line, ok := b.First(); ok && !derived {
+			opened.Derive(ids.Session(s.judge.Agent(), line))
 			derived = true
 		}
-		for i := range b.units {
-			f.sessions.Step(opened, &b.units[i])
+		for i := range units {
+			f.sessions.Step(opened, &units[i])
 		}
-		f.skipped.add(&b.skipped)
-		f.progress(b.size)
-		f.reading.done(b)
+		f.outcomes.Add(b.Outcomes())
+		f.progress(b.Size)
+		f.reading.done(s, b)
 		f.take(s.live)
 	}
 	f.batches(ctx, s, fold)
@@ -74,7 +76,7 @@ func (f *folder) source(ctx context.Context, s *source) {
 }
 
 // batches gives the source's batches to fold until there are no more.
-func (f *folder) batches(ctx context.Context, s *source, fold func(*batch)) {
+func (f *folder) batches(ctx context.Context, s *source, fold func(*piece)) {
 	var due <-chan time.Time
 	if s.live {
 		tick := time.NewTicker(dueInterval)
@@ -90,7 +92,6 @@ func (f *folder) batches(ctx context.Context, s *source, fold func(*batch)) {
 				}
 				return
 			}
-			<-b.decodedBy
 			fold(b)
 		case <-due:
 			f.sessions.Due(f.now().UnixNano())
@@ -106,14 +107,13 @@ func (f *folder) batches(ctx context.Context, s *source, fold func(*batch)) {
 }
 
 // drain folds what a live source gave before the interruption: its writer cannot give it again.
-func drain(s *source, fold func(*batch)) {
+func drain(s *source, fold func(*piece)) {
 	for {
 		select {
 		case b, more := <-s.batches:
 			if !more {
 				return
 			}
-			<-b.decodedBy
 			fold(b)
 		default:
 			return

@@ -20,6 +20,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/options"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/claude"
@@ -105,7 +106,7 @@ type command struct {
 	settings *settings
 	config   options.Config
 	session  session.Config
-	decoding decoding
+	decoding batch.Options
 	inputs   []input
 	stdout   io.Writer
 	stderr   io.Writer
@@ -140,11 +141,10 @@ func prepare(s *settings, stdin io.Reader, stdout, stderr io.Writer, env Env, sa
 		return nil, within(s.config, err)
 	}
 	fixed, _ := c.config.Fixed()
-	c.decoding = decoding{
-		maxLine: int(c.config.MaxLineSize),
-		fixed:   fixed,
-		now:     time.Now,
-		claude: claude.Options{
+	c.decoding = batch.Options{
+		Fixed: fixed,
+		Now:   time.Now,
+		Claude: claude.Options{
 			Capture: c.config.Captured(), MaxContentBytes: c.config.MaxContentBytes, Redactor: redactor,
 		},
 	}
@@ -206,7 +206,7 @@ func (c *command) run(ctx context.Context) int {
 	}
 
 	parcels := make(chan []translate.Output, parcelsQueued)
-	reading := newReading(context.WithoutCancel(ctx), c.inputs, c.decoding)
+	reading := newReading(context.WithoutCancel(ctx), c.inputs, int(c.config.MaxLineSize), c.decoding)
 	f := &folder{
 		reading: reading, sessions: session.New(c.session), parcels: parcels, progress: bar.add, now: time.Now,
 	}
@@ -232,19 +232,19 @@ func (c *command) run(ctx context.Context) int {
 	if f.cancelled {
 		fail(errors.New("interrupted: not all input was read"))
 	}
-	if err := c.result(d, doc, st, &f.skipped); err != nil {
+	if err := c.result(d, doc, st, &f.outcomes); err != nil {
 		fail(fmt.Errorf("write the result: %w", err))
 	}
 	if d.sender != nil && d.sender.failed() {
 		fail(fmt.Errorf("not everything was accepted: %s", sentText(newStyle(pipedWidth, false), d.sender)))
 	}
-	if n := f.skipped.lost(); n > 0 && c.settings.failOnSkipped {
+	if n := f.outcomes.Lost(); n > 0 && c.settings.failOnSkipped {
 		fail(fmt.Errorf("%s skipped, and --fail-on-skipped is set", plural(n, "line")))
 	}
 	return code
 }
 
-func (c *command) result(d *delivery, doc *document, st *style, skipped *skips) error {
+func (c *command) result(d *delivery, doc *document, st *style, skipped *batch.Outcomes) error {
 	if doc != nil {
 		return doc.end(d.report, skipped)
 	}

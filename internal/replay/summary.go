@@ -11,13 +11,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
 
 const topTools = 12
 
 // summary writes what stands below the trees.
-func summary(w io.Writer, st *style, r *report, skipped *skips, snd *sender) error {
+func summary(w io.Writer, st *style, r *report, skipped *batch.Outcomes, snd *sender) error {
 	var out strings.Builder
 	g := r.grand()
 	line := func(name, text string) {
@@ -57,11 +58,11 @@ func summary(w io.Writer, st *style, r *report, skipped *skips, snd *sender) err
 	if len(g.tools) > 0 {
 		line("tools", toolList(g.tools))
 	}
-	if n := skipped.total(); n > 0 {
+	if skipped.Total() > 0 {
 		var reasons []string
-		for i, reason := range translate.Skips {
-			if skipped[i] > 0 {
-				reasons = append(reasons, fmt.Sprintf("%s %s", grouped(skipped[i]), reason))
+		for reason, n := range skipped.Skipped() {
+			if n > 0 {
+				reasons = append(reasons, fmt.Sprintf("%s %s", grouped(n), reason))
 			}
 		}
 		line("lines", st.yellow(strings.Join(reasons, ", ")))

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
 
@@ -90,8 +91,11 @@ func render(width int, colours bool) string {
 		r.add(&translate.Output{Span: s})
 	}
 	r.add(&translate.Output{Step: &translate.Step{Metric: translate.MetricCost, Model: "claude-opus-4-6", Value: 0.12}})
-	skipped := &skips{1, 0, 0, 2, 0, 1234, 0}
-	_ = summary(&out, st, r, skipped, nil)
+	var skipped batch.Outcomes
+	skipped.Count(translate.SkipNotJSON, 1)
+	skipped.Count(translate.SkipTorn, 2)
+	skipped.Count(translate.SkipUnknownType, 1234)
+	_ = summary(&out, st, r, &skipped, nil)
 	return out.String()
 }
 

@@ -1,0 +1,61 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package batch
+
+import (
+	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/detect"
+)
+
+// Judge decides a source's format from its first lines.
+type Judge struct {
+	detector detect.Detector
+	settled  bool
+	format   translate.Format
+	agent    string
+}
+
+// NewJudge is a Judge of one source.
+func (o *Options) NewJudge() *Judge {
+	j := &Judge{}
+	if o.Fixed != "" {
+		j.set(o.Fixed)
+	}
+	return j
+}
+
+// Observe reads a line of the source.
+func (j *Judge) Observe(line []byte) {
+	if j.settled {
+		return
+	}
+	if f, ok := j.detector.Observe(line); ok {
+		j.set(f)
+	}
+}
+
+// Settled reports whether the format is decided.
+func (j *Judge) Settled() bool { return j.settled }
+
+// Settle takes the best guess when nothing more is to be waited for.
+func (j *Judge) Settle() {
+	if !j.settled {
+		j.set(j.detector.Guess())
+	}
+}
+
+// Format is the format of the decoder that the source needs, and Agent who wrote it; both once Settled.
+func (j *Judge) Format() translate.Format { return j.format }
+
+// Agent is the name of the agent that wrote the source.
+func (j *Judge) Agent() string { return j.agent }
+
+func (j *Judge) set(f translate.Format) {
+	j.settled = true
+	j.agent = detect.Agent(f)
+	if !decodable(f) {
+		f = translate.FormatGeneric
+	}
+	j.format = f
+}

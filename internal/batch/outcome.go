@@ -1,0 +1,66 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package batch
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/otelcol-agents/otelcol-agents/translate"
+)
+
+// outcomes is the number of reasons for skipping, translate.Skips.
+const outcomes = 7
+
+// Outcomes counts lines by what became of them. The zero value counts none.
+type Outcomes struct {
+	ok      int64
+	records int64
+	skipped [outcomes]int64 // in the order of translate.Skips
+}
+
+func index(s translate.Skip) int { return slices.Index(translate.Skips, s) }
+
+// Add adds what o counted.
+func (n *Outcomes) Add(o *Outcomes) {
+	n.ok += o.ok
+	n.records += o.records
+	for i, c := range o.skipped {
+		n.skipped[i] += c
+	}
+}
+
+// OK is the number of lines that gave a record of a known type with a usable time, or none, on it.
+func (n *Outcomes) OK() int64 { return n.ok }
+
+// Records is the number of lines that gave a record of any kind.
+func (n *Outcomes) Records() int64 { return n.records }
+
+// Skipped gives every reason with its count, zeros included, in the order of translate.Skips.
+func (n *Outcomes) Skipped() iter.Seq2[translate.Skip, int64] {
+	return func(yield func(translate.Skip, int64) bool) {
+		for i, c := range n.skipped {
+			if !yield(translate.Skips[i], c) {
+				return
+			}
+		}
+	}
+}
+
+// Count notes n lines that were skipped for a reason.
+func (n *Outcomes) Count(reason translate.Skip, lines int64) { n.skipped[index(reason)] += lines }
+
+// Total is the number of lines with a reason.
+func (n *Outcomes) Total() (total int64) {
+	for _, c := range n.skipped {
+		total += c
+	}
+	return total
+}
+
+// Lost is the number of lines that gave no record. Records of an unknown type and records with a bad
+// time count as what they are: a new version of an agent is no failure.
+func (n *Outcomes) Lost() int64 {
+	return n.Total() - n.skipped[index(translate.SkipUnknownType)] - n.skipped[index(translate.SkipInvalidTime)]
+}
