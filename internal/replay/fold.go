@@ -60,6 +60,7 @@ func (f *folder) source(ctx context.Context, s *source) {
 			opened.Derive(ids.Session(s.judge.Agent(), line))
 			derived = true
 		}
+		f.sessions.At(f.now().UnixNano())
 		for i := range units {
 			f.sessions.Step(opened, &units[i])
 		}

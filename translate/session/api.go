@@ -52,4 +52,7 @@ type SourceInfo struct {
 	Live    bool               // records carry arrival times
 	Derived string             // id of the session if the source never names one (ids.Session)
 	Caller  *translate.Context // from a request's headers; nil = none
+	// Behind reports whether units of the source are still on their way: its sessions are not closed by the
+	// clock meanwhile. nil = never.
+	Behind func() bool
 }

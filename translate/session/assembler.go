@@ -4,6 +4,8 @@
 package session
 
 import (
+	"cmp"
+	"container/list"
 	"slices"
 	"strings"
 
@@ -18,6 +20,8 @@ type Assembler struct {
 	cfg       Config
 	sessions  map[sessionKey]*session
 	order     []*session          // in the order of their first record
+	recent    list.List           // the same, the one that got a record last at the back
+	now       int64               // see At
 	dropped   map[uint64]struct{} // sessions that were closed to make room
 	resources map[translate.Resource]*translate.Resource
 	registers registers
@@ -63,6 +67,9 @@ func (a *Assembler) Open(info SourceInfo) *Source {
 // Derive sets the id of the session if the source never names one. It counts until the first unit
 // that has to know its session.
 func (s *Source) Derive(id string) { s.info.Derived = id }
+
+// Modified says when a growing file was last written, in Unix nanoseconds (see SourceInfo.ModTime).
+func (s *Source) Modified(at int64) { s.info.ModTime = at }
 
 // Step folds one decoded unit of the source.
 func (a *Assembler) Step(src *Source, d *translate.Decoded) {
@@ -134,8 +141,9 @@ func (a *Assembler) enter(src *Source, id string, derived bool) {
 // add makes a session, and room for it where there are too many.
 func (a *Assembler) add(key sessionKey, src *Source) *session {
 	for len(a.order) >= max(1, a.cfg.MaxSessions) {
-		old := a.order[0]
-		a.order = a.order[1:]
+		old := a.recent.Remove(a.recent.Front()).(*session)
+		i := slices.Index(a.order, old)
+		a.order = slices.Delete(a.order, i, i+1)
 		for _, f := range old.feeds {
 			f.end()
 			delete(f.src.feeds, old)
@@ -153,16 +161,18 @@ func (a *Assembler) add(key sessionKey, src *Source) *session {
 	_, s.goesOn = a.dropped[hash(key.agent, key.id)]
 	a.sessions[key] = s
 	a.order = append(a.order, s)
+	s.place = a.recent.PushBack(s)
 	return s
 }
 
 func (s *Source) feed(ses *session) *feed {
 	f := s.feeds[ses]
 	if f == nil {
-		f = &feed{src: s, s: ses, running: s.inherit[ses.id]}
+		f = &feed{src: s, s: ses, running: cmp.Or(s.inherit[ses.id], ses.handed)}
 		if f.running == nil {
 			f.running = &running{}
 		}
+		ses.handed = nil
 		s.feeds[ses] = f
 		s.list = append(s.list, f)
 		ses.feeds = append(ses.feeds, f)
@@ -170,8 +180,18 @@ func (s *Source) feed(ses *session) *feed {
 	return f
 }
 
-// End says that the source gives no more units. What a live source alone was feeding is closed.
-func (a *Assembler) End(src *Source) {
+// Release says that the source gives no more units, and that nothing follows from it: requests end, and
+// their sessions go on in others.
+func (a *Assembler) Release(src *Source) {
+	a.finish(src)
+	for _, f := range src.list {
+		if src.info.Live {
+			f.s.hand(f)
+		}
+	}
+}
+
+func (a *Assembler) finish(src *Source) {
 	if src.session == nil && len(src.pending) > 0 {
 		a.enter(src, src.info.Derived, true)
 	}
@@ -180,7 +200,17 @@ func (a *Assembler) End(src *Source) {
 	}
 	for _, f := range src.list {
 		f.s.settleTimes()
-		if src.info.Live && !f.s.fed() {
+	}
+}
+
+// End says that the source gives no more units. What a live source alone was feeding is closed.
+func (a *Assembler) End(src *Source) {
+	a.finish(src)
+	if !src.info.Live {
+		return
+	}
+	for _, f := range src.list {
+		if !f.s.fed() {
 			f.s.close()
 			f.s.broken = true
 		}
@@ -198,13 +228,23 @@ func (a *Assembler) Close() {
 	}
 }
 
-// Due closes what the clock has made final in sessions of live sources: responses that have a stop
-// reason, and sessions whose linger or idle timeout is over. now is in Unix nanoseconds.
+// At sets the time at which the following units are folded, in Unix nanoseconds. Only Due looks at it:
+// times of spans come from records. Callers may stop this clock while they hold units back.
+func (a *Assembler) At(now int64) { a.now = now }
+
+// Due is At, and closes what that clock has made final: responses that have a stop reason, and sessions
+// whose linger or idle timeout is over. A session waits as long as a source of it is behind. Sources
+// that are neither live nor have SourceInfo.Behind are files that are read once: the end of the input
+// closes their sessions.
 func (a *Assembler) Due(now int64) {
+	a.now = now
 	for _, s := range a.order {
 		s.due(now)
 	}
 }
+
+// Sessions is the number of sessions in memory.
+func (a *Assembler) Sessions() int { return len(a.order) }
 
 // Take gives what became final since the last Take, in order. The slice is the caller's.
 func (a *Assembler) Take() []translate.Output {

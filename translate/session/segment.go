@@ -221,7 +221,7 @@ func (s *session) resolve(t int64) int64 {
 		return t
 	}
 	n := uint64(t >> ordinalBits)
-	for _, f := range s.feeds {
+	for _, f := range slices.Backward(s.feeds) { // a file that went on after a pause has two
 		if f.src.n == n {
 			if !f.resolved() {
 				return f.src.info.ModTime

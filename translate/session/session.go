@@ -4,6 +4,7 @@
 package session
 
 import (
+	"container/list"
 	"hash/maphash"
 	"path"
 	"slices"
@@ -30,9 +31,11 @@ type session struct {
 
 	unresolved int // feeds whose ordinals do not stand for times yet: 0 or 1
 	estimated  bool
-	latest     int64 // latest time seen
-	arrival    int64 // latest arrival of a live record
-	broken     bool  // closed by an event: the next row begins a new segment
+	latest     int64         // latest time seen
+	folded     int64         // when the latest record was folded, by the clock of Assembler.At
+	handed     *running      // the process of a released source, for the next one of the session
+	place      *list.Element // among the sessions by age of their latest record
+	broken     bool          // closed by an event: the next row begins a new segment
 	closed     bool
 	active     bool // counted in agentstream.sessions.active
 	counted    bool // counted in agentstream.sessions
@@ -73,6 +76,9 @@ type early struct {
 	t   int64
 	src string
 }
+
+// maxFeeds bounds the sources that a session remembers after their end.
+const maxFeeds = 1024
 
 // hashSeed makes hashes of ids comparable within one process; they never leave it.
 var hashSeed = maphash.MakeSeed()
@@ -120,7 +126,8 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 	s.ordinal++
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
-	s.arrival = max(s.arrival, rec.Arrival)
+	s.folded = s.a.now
+	s.a.recent.MoveToBack(s.place)
 	if s.unresolved == 0 && !f.resolved() {
 		s.unresolved = 1
 	}
@@ -707,11 +714,15 @@ func (s *session) close() {
 
 // due closes by the clock (see Assembler.Due).
 func (s *session) due(now int64) {
-	if s.arrival == 0 || s.closed || s.cur == nil || s.cur.quiet {
+	if s.closed || s.cur == nil || s.cur.quiet && !s.cur.started || !s.clocked() {
+		return
+	}
+	if s.behind() {
+		s.folded = now
 		return
 	}
 	cfg := &s.a.cfg
-	idle := now - s.arrival
+	idle := now - s.folded
 	if idle > int64(cfg.Linger) {
 		for _, ag := range s.live() {
 			if ag.cur != nil && ag.cur.stop != "" {
@@ -720,8 +731,44 @@ func (s *session) due(now int64) {
 		}
 	}
 	if s.cur.terminalAt != 0 && idle > int64(cfg.Linger) || idle > int64(cfg.IdleTimeout) {
+		s.pause()
 		s.close()
 	}
+}
+
+// clocked reports whether a source of the session is one that goes on.
+func (s *session) clocked() bool {
+	return slices.ContainsFunc(s.feeds, func(f *feed) bool { return f.src.info.Live || f.src.info.Behind != nil })
+}
+
+// behind reports whether records of the session may be on their way.
+func (s *session) behind() bool {
+	return slices.ContainsFunc(s.feeds, func(f *feed) bool { return !f.ended && f.src.info.Behind != nil && f.src.info.Behind() })
+}
+
+// hand keeps what a released source's process has told: the next request may be of the same one. Ended feeds
+// matter only for what they may be compared with.
+func (s *session) hand(f *feed) {
+	s.handed = f.running
+	if len(f.hashes) > 0 && len(s.feeds) <= maxFeeds || !f.resolved() {
+		return
+	}
+	s.feeds = slices.DeleteFunc(s.feeds, func(o *feed) bool { return o == f })
+}
+
+// pause ends the feeds that tell no times, because only their end says what times they had. What their
+// sources still bring begins a new segment: nothing tells how much later it is.
+func (s *session) pause() {
+	for _, f := range s.feeds {
+		if f.ended || f.resolved() {
+			continue
+		}
+		f.end()
+		delete(f.src.feeds, s)
+		f.src.list = slices.DeleteFunc(f.src.list, func(o *feed) bool { return o == f })
+		s.broken = true
+	}
+	s.settleTimes()
 }
 
 // resolvePath joins a tool's relative path to the working directory, forward slashes only.

@@ -495,6 +495,7 @@ func TestLiveSourceClosesByTheClock(t *testing.T) {
 	for _, f := range []func(*translate.Record){start(), says("m1", 1, 1), ends()} {
 		u := at(-1, f)
 		u.Record.Arrival = now
+		a.At(now)
 		now += second
 		a.Step(src, u)
 	}
@@ -510,6 +511,110 @@ func TestLiveSourceClosesByTheClock(t *testing.T) {
 	a.End(src)
 	a.Close()
 	assert.Empty(t, spans(a.Take(), translate.SpanRoot), "a root is sent once")
+}
+
+func TestFileClosesByTheClockWhenNothingIsUnread(t *testing.T) {
+	a := New(env{}.config())
+	behind := true
+	src := a.Open(SourceInfo{Format: translate.FormatClaudeCode, Agent: "claude-code", Derived: "derived", Behind: func() bool { return behind }})
+	a.At(1)
+	for _, u := range []*translate.Decoded{at(0, start()), at(1, says("m1", 1, 1)), at(2, ends())} {
+		a.Step(src, u)
+	}
+	a.Due(1 + 3600*second)
+	assert.Empty(t, spans(a.Take(), translate.SpanRoot), "rows are on their way")
+	behind = false
+	a.Due(1 + 3605*second)
+	assert.Empty(t, spans(a.Take(), translate.SpanRoot), "the linger begins with the last row that may have come")
+	a.Due(1 + 3611*second)
+	assert.Len(t, spans(a.Take(), translate.SpanRoot), 1)
+}
+
+func TestUntimedFileGoesOnAfterItsSessionWasClosed(t *testing.T) {
+	a := New(env{}.config())
+	src := a.Open(SourceInfo{
+		Format: translate.FormatClaudeCode, Agent: "claude-code", ModTime: modTime, Behind: func() bool { return false },
+	})
+	a.At(1)
+	for _, u := range []*translate.Decoded{at(-1, start()), at(-1, says("m1", 1, 1)), at(-1, ends())} {
+		a.Step(src, u)
+	}
+	a.Due(1 + 11*second)
+	first := spans(a.Take(), translate.SpanRoot)
+	require.Len(t, first, 1)
+	assert.Equal(t, modTime, first[0].End)
+
+	later := modTime + 100*second
+	src.Modified(later)
+	for _, u := range []*translate.Decoded{at(-1, prompt()), at(-1, says("m2", 1, 1)), at(-1, ends())} {
+		a.Step(src, u)
+	}
+	a.Due(1 + 30*second)
+	second := spans(a.Take(), translate.SpanRoot)
+	require.Len(t, second, 1)
+	assert.Equal(t, later, second[0].End)
+	require.Len(t, second[0].Links, 1)
+	assert.Equal(t, first[0].SpanID, second[0].Links[0].SpanID)
+}
+
+func TestIdleSessionThatOnlyStartedIsTold(t *testing.T) {
+	live := env{info: SourceInfo{Live: true}}
+	a := New(live.config())
+	src := a.Open(live.source())
+	a.At(1)
+	a.Step(src, at(0, start()))
+	a.Due(1 + 31*minute)
+	roots := spans(a.Take(), translate.SpanRoot)
+	require.Len(t, roots, 1)
+	assert.Equal(t, translate.OutcomeIncomplete, roots[0].Root.Outcome)
+}
+
+func TestRequestsOfOneProcessShareItsTotals(t *testing.T) {
+	total := func(usd float64) func(*translate.Record) {
+		return func(r *translate.Record) {
+			ends()(r)
+			r.Terminal.Cost = translate.Some(usd)
+		}
+	}
+	live := env{info: SourceInfo{Live: true}}
+	var cost float64
+	a := New(live.config())
+	for i, usd := range []float64{1, 3, 4} {
+		src := a.Open(live.source())
+		a.At(int64(i))
+		a.Step(src, at(float64(2*i), says("m"+strconv.Itoa(i), 1, 1)))
+		a.Step(src, at(float64(2*i+1), total(usd)))
+		a.Release(src)
+		assert.Empty(t, spans(a.Take(), translate.SpanRoot), "the end of a request closes nothing")
+	}
+	a.Close()
+	for _, o := range a.Take() {
+		if o.Span != nil && o.Span.Root != nil {
+			cost += o.Span.Root.Cost.V
+		}
+	}
+	assert.InDelta(t, 4, cost, 1e-9)
+}
+
+func TestTheSessionThatWasIdleLongestMakesRoom(t *testing.T) {
+	e := env{info: SourceInfo{Live: true}}
+	cfg := e.config()
+	cfg.MaxSessions = 2
+	a := New(cfg)
+	src := a.Open(e.source())
+	of := func(id string, sec float64, f func(*translate.Record)) *translate.Decoded {
+		u := at(sec, f)
+		u.Record.Session = id
+		return u
+	}
+	a.Step(src, of("s1", 0, says("m1", 1, 1)))
+	a.Step(src, of("s2", 1, says("m2", 1, 1)))
+	a.Step(src, of("s1", 2, says("m3", 1, 1)))
+	a.Step(src, of("s3", 3, says("m4", 1, 1)))
+	roots := spans(a.Take(), translate.SpanRoot)
+	require.Len(t, roots, 1)
+	assert.Equal(t, "s2", roots[0].Session)
+	assert.Equal(t, 2, a.Sessions())
 }
 
 func TestSessionWithoutAName(t *testing.T) {
