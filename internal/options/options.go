@@ -71,8 +71,9 @@ const (
 	maxContent  = 16 << 20
 )
 
-// Validate reports every problem of the configuration, the files that it names included.
-func (c *Config) Validate() error {
+// Check reports every problem of the configuration, the files that it names included. It is not called
+// Validate, because the collector calls every method of that name that it finds in a configuration.
+func (c *Config) Check() error {
 	var p problems
 	p.add(validFormat(c.Format))
 	p.check(c.MaxLineSize >= minLineSize && c.MaxLineSize <= maxLineSize,
@@ -85,7 +86,7 @@ func (c *Config) Validate() error {
 	p.check(!unnamed, "resource_attributes must have no empty name")
 	_, err := c.captured()
 	p.add(err)
-	p.add(c.Session.Validate(), c.Redact.Validate(), c.Metrics.Validate(), c.Pricing.Validate())
+	p.add(c.Session.check(), c.Redact.check(), c.Metrics.check(), c.Pricing.check())
 	return p.join()
 }
 
@@ -124,8 +125,8 @@ func NewDefaultSession() Session {
 	}
 }
 
-// Validate reports every problem of the section.
-func (s *Session) Validate() error {
+// check reports every problem of the section.
+func (s *Session) check() error {
 	var p problems
 	p.check(s.Trace == TraceSession || s.Trace == TraceTurn, `session.trace must be "session" or "turn", got %q`, s.Trace)
 	p.check(s.IdleTimeout >= time.Millisecond, "session.idle_timeout must be at least 1ms, got %s", s.IdleTimeout)
@@ -147,8 +148,8 @@ type Redact struct {
 // NewDefaultRedact returns the defaults of the section "redact".
 func NewDefaultRedact() Redact { return Redact{Enabled: true} }
 
-// Validate reports every problem of the section.
-func (r *Redact) Validate() error {
+// check reports every problem of the section.
+func (r *Redact) check() error {
 	if _, err := redact.New(r.Enabled, r.Patterns); err != nil {
 		return fmt.Errorf("redact.patterns must be regular expressions: %w", err)
 	}
@@ -186,8 +187,8 @@ func NewDefaultMetrics() Metrics {
 	}
 }
 
-// Validate reports every problem of the section.
-func (m *Metrics) Validate() error {
+// check reports every problem of the section.
+func (m *Metrics) check() error {
 	var p problems
 	p.check(m.Interval >= 10*time.Millisecond, "metrics.interval must be at least 10ms, got %s", m.Interval)
 	p.check(m.Temporality == TemporalityCumulative || m.Temporality == TemporalityDelta,
@@ -210,8 +211,8 @@ type Pricing struct {
 // NewDefaultPricing returns the defaults of the section "pricing".
 func NewDefaultPricing() Pricing { return Pricing{WebSearchUSD: price.DefaultWebSearchUSD} }
 
-// Validate reports every problem of the section and reads the file that it names.
-func (c *Pricing) Validate() error {
+// check reports every problem of the section and reads the file that it names.
+func (c *Pricing) check() error {
 	var p problems
 	_, err := c.catalogue()
 	p.add(err)

@@ -17,7 +17,7 @@ import (
 
 func TestDefaultsAreValid(t *testing.T) {
 	c := NewDefaultConfig()
-	require.NoError(t, c.Validate())
+	require.NoError(t, c.Check())
 	_, fixed := c.Fixed()
 	assert.False(t, fixed)
 	s, err := c.SessionConfig()
@@ -50,7 +50,7 @@ func TestParse(t *testing.T) {
 		},
 		Pricing: Pricing{Models: map[string]string{"house": "claude-opus-4-6"}, WebSearchUSD: 0.02},
 	}, c)
-	require.NoError(t, c.Validate())
+	require.NoError(t, c.Check())
 	assert.Equal(t, translate.Capture{Prompts: true, Raw: true}, c.Captured())
 	f, fixed := c.Fixed()
 	assert.True(t, fixed)
@@ -98,7 +98,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
+func TestCheck(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "prices.json")
 	require.NoError(t, os.WriteFile(bad, []byte("[]"), 0o600))
 	for name, tc := range map[string]struct {
@@ -131,15 +131,15 @@ func TestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := NewDefaultConfig()
 			tc.set(&c)
-			assert.ErrorContains(t, c.Validate(), tc.want)
+			assert.ErrorContains(t, c.Check(), tc.want)
 		})
 	}
 }
 
-func TestValidateReportsAllProblems(t *testing.T) {
+func TestCheckReportsAllProblems(t *testing.T) {
 	c := NewDefaultConfig()
 	c.Format, c.Session.MaxSpans, c.Pricing.File = "x", 0, "no-such-prices.json"
-	err := c.Validate()
+	err := c.Check()
 	for _, key := range []string{"format", "session.max_spans", "pricing.file"} {
 		assert.ErrorContains(t, err, key)
 	}

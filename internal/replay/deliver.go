@@ -16,11 +16,8 @@ import (
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 )
 
-const (
-	maxItems  = 512     // spans, and log records, of one request
-	maxBody   = 4 << 20 // bytes of one request before compression: the usual limit of receivers
-	roughBody = 2 << 20 // captured content after which a request is cut without measuring it
-)
+// maxBody is how many bytes a request has before compression: the usual limit of receivers.
+const maxBody = 4 << 20
 
 // delivery turns outputs into requests and into the report. It is used by one goroutine.
 type delivery struct {
@@ -59,7 +56,7 @@ func (d *delivery) run(ctx context.Context, parcels <-chan []translate.Output) {
 
 // gather adds what already waits, so that a slow backend gets fewer, larger requests.
 func gather(outs []translate.Output, parcels <-chan []translate.Output) []translate.Output {
-	for len(outs) < maxItems {
+	for len(outs) < otlp.MaxItems {
 		select {
 		case more, ok := <-parcels:
 			if !ok {
@@ -75,39 +72,9 @@ func gather(outs []translate.Output, parcels <-chan []translate.Output) []transl
 
 func (d *delivery) parcel(ctx context.Context, outs []translate.Output) {
 	for len(outs) > 0 {
-		n := cut(outs)
+		n := otlp.Cut(outs)
 		d.piece(ctx, outs[:n])
 		outs = outs[n:]
-	}
-}
-
-// cut says how many of the outputs make one request.
-func cut(outs []translate.Output) int {
-	var spans, logs, size int
-	for i := range outs {
-		switch o := &outs[i]; {
-		case o.Span != nil:
-			spans++
-			size += spanSize(o.Span)
-		case o.Log != nil:
-			logs++
-			size += len(o.Log.Body) + len(o.Log.Raw) + len(o.Log.Command)
-		}
-		if i > 0 && (spans > maxItems || logs > maxItems || size > roughBody) {
-			return i
-		}
-	}
-	return len(outs)
-}
-
-func spanSize(s *translate.Span) int {
-	switch {
-	case s.Chat != nil:
-		return len(s.Chat.Input) + len(s.Chat.Output)
-	case s.Tool != nil:
-		return len(s.Tool.Args) + len(s.Tool.Result)
-	default:
-		return 0
 	}
 }
 

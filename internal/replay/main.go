@@ -129,7 +129,7 @@ func prepare(s *settings, stdin io.Reader, stdout, stderr io.Writer, env Env, sa
 	if s.agent != "" {
 		c.config.Format = s.agent
 	}
-	if err := c.config.Validate(); err != nil {
+	if err := c.config.Check(); err != nil {
 		return nil, within(s.config, err)
 	}
 	var err error

@@ -384,6 +384,16 @@ var severities = [...]struct {
 	translate.SeverityError: {plog.SeverityNumberError, "ERROR"},
 }
 
+// RecordUID is the log.record.uid of a record that a Builder made; false without.
+func RecordUID(r plog.LogRecord) (uid [16]byte, ok bool) {
+	v, ok := r.Attributes().Get(attrRecordUID)
+	if !ok {
+		return uid, false
+	}
+	n, err := hex.Decode(uid[:], []byte(v.Str()))
+	return uid, err == nil && n == len(uid)
+}
+
 // log fills r (telemetry contract, section 4).
 func (b *Builder) log(r plog.LogRecord, l *translate.Log, observed int64) {
 	t := l.Time

@@ -339,6 +339,36 @@ func (t *Totals) Snapshot(now int64) pmetric.Metrics {
 	return md
 }
 
+// Restamp gives all points of a snapshot another time, in Unix nanoseconds: that at which it is sent
+// again. Only running totals may be moved in time.
+func Restamp(md pmetric.Metrics, now int64) {
+	at := pcommon.Timestamp(now)
+	for _, rm := range md.ResourceMetrics().All() {
+		for _, sm := range rm.ScopeMetrics().All() {
+			for _, m := range sm.Metrics().All() {
+				restamp(m, at)
+			}
+		}
+	}
+}
+
+func restamp(m pmetric.Metric, at pcommon.Timestamp) {
+	switch m.Type() {
+	case pmetric.MetricTypeGauge:
+		for _, p := range m.Gauge().DataPoints().All() {
+			p.SetTimestamp(at)
+		}
+	case pmetric.MetricTypeSum:
+		for _, p := range m.Sum().DataPoints().All() {
+			p.SetTimestamp(at)
+		}
+	case pmetric.MetricTypeHistogram:
+		for _, p := range m.Histogram().DataPoints().All() {
+			p.SetTimestamp(at)
+		}
+	}
+}
+
 // compare orders series by resource, metric and labels.
 func (t *Totals) compare(a, b *series) int {
 	x, y := &a.key, &b.key

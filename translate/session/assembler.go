@@ -26,6 +26,7 @@ type Assembler struct {
 	resources map[translate.Resource]*translate.Resource
 	registers registers
 	sources   int
+	evicted   int // sessions that made room
 	out       []translate.Output
 }
 
@@ -156,6 +157,7 @@ func (a *Assembler) add(key sessionKey, src *Source) *session {
 		old.close()
 		delete(a.sessions, sessionKey{old.agent, old.id})
 		a.dropped[hash(old.agent, old.id)] = struct{}{}
+		a.evicted++
 	}
 	s := newSession(a, key, src)
 	_, s.goesOn = a.dropped[hash(key.agent, key.id)]
@@ -245,6 +247,9 @@ func (a *Assembler) Due(now int64) {
 
 // Sessions is the number of sessions in memory.
 func (a *Assembler) Sessions() int { return len(a.order) }
+
+// Evicted is the number of sessions that were closed to make room for others.
+func (a *Assembler) Evicted() int { return a.evicted }
 
 // Take gives what became final since the last Take, in order. The slice is the caller's.
 func (a *Assembler) Take() []translate.Output {

@@ -33,6 +33,7 @@ type session struct {
 	estimated  bool
 	latest     int64         // latest time seen
 	folded     int64         // when the latest record was folded, by the clock of Assembler.At
+	clocked    bool          // a source of it is one that goes on: the clock may close it
 	handed     *running      // the process of a released source, for the next one of the session
 	place      *list.Element // among the sessions by age of their latest record
 	broken     bool          // closed by an event: the next row begins a new segment
@@ -127,6 +128,7 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
 	s.folded = s.a.now
+	s.clocked = s.clocked || f.src.info.Live || f.src.info.Behind != nil
 	s.a.recent.MoveToBack(s.place)
 	if s.unresolved == 0 && !f.resolved() {
 		s.unresolved = 1
@@ -714,7 +716,7 @@ func (s *session) close() {
 
 // due closes by the clock (see Assembler.Due).
 func (s *session) due(now int64) {
-	if s.closed || s.cur == nil || s.cur.quiet && !s.cur.started || !s.clocked() {
+	if s.closed || s.cur == nil || s.cur.quiet && !s.cur.started || !s.clocked {
 		return
 	}
 	if s.behind() {
@@ -734,11 +736,6 @@ func (s *session) due(now int64) {
 		s.pause()
 		s.close()
 	}
-}
-
-// clocked reports whether a source of the session is one that goes on.
-func (s *session) clocked() bool {
-	return slices.ContainsFunc(s.feeds, func(f *feed) bool { return f.src.info.Live || f.src.info.Behind != nil })
 }
 
 // behind reports whether records of the session may be on their way.

@@ -1,0 +1,152 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/session"
+)
+
+// settleAfter is how long lines wait for others to tell the format of their source.
+const settleAfter = 2 * time.Second
+
+// Source is what is known of an input before its first line.
+type Source struct {
+	// Live sources give their lines an arrival time: connections and requests. Files are not live.
+	Live bool
+	// Caller is what the headers of a request tell; nil without.
+	Caller *translate.Context
+}
+
+// Input is one file, connection or request on its way into the engine. Batch, Send and End are for one
+// goroutine.
+type Input struct {
+	engine *Engine
+	source Source
+	opened *session.Source // of the fold goroutine
+	named  bool            // of the fold goroutine: the source's derived id is known
+
+	queued  atomic.Int64 // items that are not folded yet
+	unread  atomic.Bool
+	modTime atomic.Int64
+
+	mu    sync.Mutex // of what follows, which settle shares with Send
+	judge *batch.Judge
+	held  []*piece // until the format is known
+	timer *time.Timer
+}
+
+// piece is a batch on its way, with what it took of the budget and whom to tell.
+type piece struct {
+	*batch.Batch
+	charged   int64
+	committed func(*batch.Outcomes)
+}
+
+// Open begins an input.
+func (e *Engine) Open(src Source) *Input {
+	return &Input{engine: e, source: src, judge: e.options.Batch.NewJudge()}
+}
+
+// Send hands a batch over; it blocks while the engine holds too many bytes. committed, unless nil, is
+// called once with what became of the lines (valid during the call), on a goroutine of the engine and not to block it, when
+// everything that the batch made final was accepted downstream or refused for good. Where Send fails,
+// because ctx ended, committed is never called.
+func (in *Input) Send(ctx context.Context, b *batch.Batch, committed func(*batch.Outcomes)) error {
+	p := &piece{Batch: b, committed: committed}
+	p.charged = in.engine.cost(b)
+	if err := in.engine.budget.Acquire(ctx, p.charged); err != nil {
+		return err
+	}
+	in.queued.Add(1)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for i := range b.Len() {
+		if in.judge.Settled() {
+			break
+		}
+		in.judge.Observe(b.Line(i))
+	}
+	in.held = append(in.held, p)
+	switch {
+	case in.judge.Settled():
+		return in.flush(ctx)
+	case b.Full():
+		in.judge.Settle()
+		return in.flush(ctx)
+	case in.timer == nil:
+		in.timer = time.AfterFunc(settleAfter, func() { _ = in.settle(in.engine.running) })
+	}
+	return nil
+}
+
+// settle ends the waiting for a decision about the format.
+func (in *Input) settle(ctx context.Context) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.judge.Settle()
+	return in.flush(ctx)
+}
+
+// flush hands what was held to the decoders and, in order, to the fold.
+func (in *Input) flush(ctx context.Context) error {
+	if in.timer != nil {
+		in.timer.Stop()
+	}
+	for len(in.held) > 0 {
+		p := in.held[0]
+		if !in.engine.decoders.Decode(ctx, p.Batch, in.judge.Format()) {
+			return ctx.Err()
+		}
+		if err := in.engine.enqueue(ctx, item{input: in, piece: p}); err != nil {
+			return err
+		}
+		in.held = in.held[1:]
+	}
+	return nil
+}
+
+// Ending is how an input ends.
+type Ending int
+
+const (
+	// Ended is an orderly end that leaves the input's sessions open: of a request, of a file.
+	Ended Ending = iota
+	// Broken closes the sessions that only this input was feeding: of a connection.
+	Broken
+)
+
+// End says that no more batches come. It must be called once, also after Send failed.
+func (in *Input) End(ctx context.Context, how Ending) error {
+	if err := in.settle(ctx); err != nil {
+		return err
+	}
+	in.queued.Add(1)
+	return in.engine.enqueue(ctx, item{input: in, ending: how, ended: true})
+}
+
+// Unread says whether the input is known to have more to read. While it has, no session that it feeds is
+// closed by the clock.
+func (in *Input) Unread(yes bool) { in.unread.Store(yes) }
+
+// Modified tells when the input was last written, in Unix nanoseconds: the end of sessions whose records
+// carry no time. Live inputs need none.
+func (in *Input) Modified(at int64) { in.modTime.Store(at) }
+
+// modified is what Modified told, else the present: sessions must have an end.
+func (in *Input) modified() int64 {
+	if at := in.modTime.Load(); at != 0 {
+		return at
+	}
+	return in.engine.options.Batch.Now().UnixNano()
+}
+
+// behind reports whether rows of the input are still on their way.
+func (in *Input) behind() bool { return in.unread.Load() || in.queued.Load() > 0 }
