@@ -8,31 +8,86 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/provider/envprovider"
+	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
+	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
+	"go.opentelemetry.io/collector/otelcol"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/replay"
 )
 
-const help = `usage: otelcol-agents replay [flags] FILE|DIR|-...
+const name = "otelcol-agents"
 
-replay reads agent JSONL once, prints each session as a tree and sends it to an OTLP/HTTP endpoint;
-see otelcol-agents replay --help. The collector comes with a later release.
-`
-
-func main() { os.Exit(run(os.Args[1:])) }
-
-func run(args []string) int {
-	if len(args) > 0 {
-		switch args[0] {
-		case "replay":
-			return replay.Process("otelcol-agents replay", args[1:])
-		case "--help", "-h", "help":
-			fmt.Print(help)
-			return replay.ExitOK
-		case "--version", "-v":
-			fmt.Println("otelcol-agents", replay.Version())
-			return replay.ExitOK
-		}
+func main() {
+	// replay has flags, signals and exit codes of its own.
+	if len(os.Args) > 1 && os.Args[1] == "replay" {
+		os.Exit(replay.Process(name+" replay", os.Args[2:]))
 	}
-	fmt.Fprintln(os.Stderr, "otelcol-agents: the collector comes with a later release; this one has the command replay, see otelcol-agents --help")
-	return replay.ExitUnusable
+	set, err := settings(os.Getenv)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+	// What goes wrong has been written by cobra by then.
+	if err := run(set); err != nil {
+		os.Exit(1)
+	}
 }
+
+// settings are those of the collector; without --config it takes the embedded configuration.
+func settings(getenv func(string) string) (otelcol.CollectorSettings, error) {
+	uris, err := defaultURIs(getenv)
+	return otelcol.CollectorSettings{
+		BuildInfo: component.BuildInfo{
+			Command:     name,
+			Description: "OpenTelemetry Collector for coding agents",
+			Version:     replay.Version(),
+		},
+		Factories: components,
+		ConfigProviderSettings: otelcol.ConfigProviderSettings{
+			ResolverSettings: confmap.ResolverSettings{
+				URIs: uris,
+				ProviderFactories: []confmap.ProviderFactory{
+					envprovider.NewFactory(),
+					fileprovider.NewFactory(),
+					yamlprovider.NewFactory(),
+				},
+			},
+		},
+		ProviderModules: map[string]string{
+			"env":  "go.opentelemetry.io/collector/confmap/provider/envprovider " + providersVersion,
+			"file": "go.opentelemetry.io/collector/confmap/provider/fileprovider " + providersVersion,
+			"yaml": "go.opentelemetry.io/collector/confmap/provider/yamlprovider " + providersVersion,
+		},
+	}, err
+}
+
+// providersVersion is that of builder-config.yaml.
+const providersVersion = "v1.71.0"
+
+// command is the stock command of a collector, and replay.
+func command(set otelcol.CollectorSettings) *cobra.Command {
+	cmd := otelcol.NewCommand(set)
+	cmd.AddCommand(&cobra.Command{
+		Use:   "replay [flags] FILE|DIR|-...",
+		Short: "Read agent JSONL once, show it and send it",
+		// main has taken it before; it stands here for the help.
+		DisableFlagParsing: true,
+		Run:                func(*cobra.Command, []string) {},
+	})
+	uris := slices.Clone(set.ConfigProviderSettings.ResolverSettings.URIs)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("config") {
+			return nil
+		}
+		return tell(os.Stderr, uris)
+	}
+	return cmd
+}
+
+func runInteractive(set otelcol.CollectorSettings) error { return command(set).Execute() }

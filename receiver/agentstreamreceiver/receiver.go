@@ -1,0 +1,206 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentstreamreceiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/receiverhelper"
+	"go.uber.org/zap"
+
+	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/engine"
+	"github.com/otelcol-agents/otelcol-agents/internal/listen"
+	"github.com/otelcol-agents/otelcol-agents/internal/options"
+	"github.com/otelcol-agents/otelcol-agents/internal/tail"
+	"github.com/otelcol-agents/otelcol-agents/receiver/agentstreamreceiver/internal/metadata"
+	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
+)
+
+// Pauses between attempts to deliver. A backend that comes back is noticed within seconds.
+const (
+	firstBackoff = 100 * time.Millisecond
+	maxBackoff   = 5 * time.Second
+)
+
+// agentStream is the receiver: transports in front of one engine.
+type agentStream struct {
+	cfg    *Config
+	set    receiver.Settings
+	next   consumers
+	status func(*componentstatus.Event)
+
+	telemetry *metadata.TelemetryBuilder
+	engine    *engine.Engine
+	files     *tail.Tailer
+	tcp       *listen.TCP
+	http      *listen.HTTP
+
+	connections connectionReporter
+}
+
+func newReceiver(cfg *Config, set receiver.Settings) (*agentStream, error) {
+	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	if err != nil {
+		return nil, fmt.Errorf("make the instruments of the receiver: %w", err)
+	}
+	r := &agentStream{cfg: cfg, set: set, telemetry: telemetry, status: func(*componentstatus.Event) {}}
+	r.connections.receiver = r
+	return r, nil
+}
+
+// start makes the engine and then the transports, so that nothing comes before it can be taken. When a
+// transport cannot start, what was started is stopped.
+func (r *agentStream) start(ctx context.Context, host component.Host) error {
+	if err := r.startEngine(); err != nil {
+		return err
+	}
+	if err := errors.Join(r.startTransports(ctx, host), r.observe()); err != nil {
+		return errors.Join(err, r.shutdown(ctx))
+	}
+	r.told()
+	return nil
+}
+
+func (r *agentStream) startEngine() error {
+	opts, err := r.engineOptions()
+	if err != nil {
+		return err
+	}
+	r.engine = engine.New(opts)
+	r.engine.Start()
+	return nil
+}
+
+func (r *agentStream) engineOptions() (engine.Options, error) {
+	c := &r.cfg.Options
+	sessions, err := c.SessionConfig()
+	if err != nil {
+		return engine.Options{}, err
+	}
+	redactor, err := c.Redactor()
+	if err != nil {
+		return engine.Options{}, err
+	}
+	obs, err := receiverhelper.NewObsReport(receiverhelper.ObsReportSettings{
+		ReceiverID: r.set.ID, LongLivedCtx: true, ReceiverCreateSettings: r.set,
+	})
+	if err != nil {
+		return engine.Options{}, fmt.Errorf("make the observer of the receiver: %w", err)
+	}
+	fixed, _ := c.Fixed()
+	now := time.Now
+	return engine.Options{
+		Batch: batch.Options{
+			Fixed: fixed,
+			Now:   now,
+			Claude: claude.Options{
+				Capture: c.Captured(), MaxContentBytes: c.MaxContentBytes, Redactor: redactor,
+			},
+		},
+		MaxLine: int(c.MaxLineSize),
+		Session: sessions,
+		Builder: otlp.NewBuilder(otlp.Options{
+			ServiceName: c.ServiceName, ResourceAttributes: c.ResourceAttributes,
+			SemConv141: c.SemanticConventions == options.Conventions141, Version: r.set.BuildInfo.Version,
+		}),
+		Totals: otlp.NewTotals(otlp.MetricOptions{
+			ServiceName: c.ServiceName, ResourceAttributes: c.ResourceAttributes,
+			Start: now().UnixNano(), MaxToolNames: c.Metrics.MaxToolNames,
+			LegacyTokenUsage: c.Metrics.LegacyTokenUsage, SeriesTTL: c.Metrics.SeriesTTL,
+			Delta: c.Metrics.Temporality == options.TemporalityDelta,
+		}),
+		Delta:           c.Metrics.Temporality == options.TemporalityDelta,
+		MetricsInterval: c.Metrics.Interval,
+		Sink:            r.next.sink(obs),
+		Reporter:        &engineReporter{receiver: r},
+		Backoff:         firstBackoff,
+		MaxBackoff:      maxBackoff,
+	}, nil
+}
+
+// startTransports opens the ways in, files first: their starting points are fixed before anything else
+// says that the receiver is ready.
+func (r *agentStream) startTransports(ctx context.Context, host component.Host) error {
+	maxLine := int(r.cfg.Options.MaxLineSize)
+	if c := r.cfg.Files.Get(); c != nil {
+		files := tail.New(tail.Config{
+			Include: c.Include, Exclude: c.Exclude, StartAtEnd: c.StartAt == StartAtEnd,
+			PollInterval: c.PollInterval, MaxLine: maxLine,
+		}, func() tail.Input { return r.engine.Open(engine.Source{}) }, &fileReporter{r})
+		r.files = files
+		if err := files.Start(ctx); err != nil {
+			return fmt.Errorf("start reading files: %w", err)
+		}
+	}
+	redactor, err := r.cfg.Options.Redactor()
+	if err != nil {
+		return err
+	}
+	settings := listen.Settings{
+		Opener: listen.Engine(r.engine), Reporter: &r.connections, MaxLine: maxLine,
+		LongLines: listen.NewLongLines(), Redact: redactor.String,
+	}
+	if c := r.cfg.TCP.Get(); c != nil {
+		r.tcp = listen.NewTCP(listen.TCPConfig{
+			Address: c.Address, TLS: c.tls(), MaxConnections: c.MaxConnections, IdleTimeout: c.IdleTimeout,
+		}, settings)
+		if err := r.tcp.Start(ctx); err != nil {
+			return err
+		}
+	}
+	if c := r.cfg.HTTP.Get(); c != nil {
+		r.http = listen.NewHTTP(listen.HTTPConfig{Server: c.ServerConfig, BaggageAttributes: c.BaggageAttributes}, settings)
+		if err := r.http.Start(ctx, host, r.set.TelemetrySettings); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shutdown ends the transports first, so that what they hold still goes through the engine. Requests get
+// their answers last: the engine's end decides them.
+func (r *agentStream) shutdown(ctx context.Context) error {
+	if r.engine == nil {
+		return nil
+	}
+	var errs []error
+	if r.http != nil {
+		errs = append(errs, r.http.Stop(ctx))
+	}
+	if r.tcp != nil {
+		errs = append(errs, r.tcp.Shutdown(ctx))
+	}
+	if r.files != nil {
+		errs = append(errs, r.files.Shutdown(ctx))
+	}
+	errs = append(errs, r.engine.Shutdown(ctx))
+	if r.http != nil {
+		errs = append(errs, r.http.Shutdown(ctx))
+	}
+	r.telemetry.Shutdown()
+	return errors.Join(errs...)
+}
+
+// told says at the start what is read. Paths are the operator's own words here, not content.
+func (r *agentStream) told() {
+	fields := []zap.Field{}
+	if f := r.cfg.Files.Get(); f != nil {
+		fields = append(fields, zap.Strings("files", f.Include), zap.String("start_at", f.StartAt), zap.Int64("files_found", r.files.Tracked()))
+	}
+	if r.tcp != nil {
+		fields = append(fields, zap.Stringer("tcp", r.tcp.Addr()))
+	}
+	if r.http != nil {
+		fields = append(fields, zap.Stringer("http", r.http.Addr()))
+	}
+	r.set.Logger.Info("reading agent streams", fields...)
+}

@@ -1,0 +1,191 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agentstreamreceiver
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/engine"
+	"github.com/otelcol-agents/otelcol-agents/internal/listen"
+	"github.com/otelcol-agents/otelcol-agents/translate"
+)
+
+// logEvery is the least time between two log lines about the same trouble.
+const logEvery = 30 * time.Second
+
+// observe has the gauges read what they show.
+func (r *agentStream) observe() error {
+	t := r.telemetry
+	errs := []error{
+		t.Observe(t.AgentStreamSessionsResident, r.engine.Sessions),
+		t.Observe(t.AgentStreamSessionsEvicted, r.engine.Evicted),
+	}
+	if r.files != nil {
+		errs = append(errs,
+			t.Observe(t.AgentStreamFilesTracked, r.files.Tracked),
+			t.Observe(t.AgentStreamFilesOpen, r.files.Open),
+			t.Observe(t.AgentStreamLagBytes, r.files.Lag))
+	}
+	if r.tcp != nil || r.http != nil {
+		errs = append(errs, t.Observe(t.AgentStreamConnectionsActive, r.connections.active.Load))
+	}
+	return errors.Join(errs...)
+}
+
+// engineReporter tells of what the engine does.
+type engineReporter struct {
+	receiver *agentStream
+
+	mu     sync.Mutex
+	logged map[engine.Signal]time.Time
+}
+
+var _ engine.Reporter = (*engineReporter)(nil)
+
+// Folded implements engine.Reporter.
+func (e *engineReporter) Folded(format translate.Format, lines *batch.Outcomes, bytes, nuls int64) {
+	ctx, t := context.Background(), e.receiver.telemetry
+	records := func(outcome string, n int64) {
+		if n > 0 {
+			t.AgentStreamRecords.Add(ctx, n, metric.WithAttributes(
+				attribute.String("outcome", outcome), attribute.String("format", string(format))))
+		}
+	}
+	records("ok", lines.OK())
+	for reason, n := range lines.Skipped() {
+		records(string(reason), n)
+	}
+	t.AgentStreamBytesRead.Add(ctx, bytes)
+	if nuls > 0 {
+		t.AgentStreamNulBytes.Add(ctx, nuls)
+	}
+}
+
+func signalAttribute(s engine.Signal) metric.MeasurementOption {
+	return metric.WithAttributes(attribute.String("signal", string(s)))
+}
+
+// Retrying implements engine.Reporter.
+func (e *engineReporter) Retrying(s engine.Signal, err error, pause time.Duration) {
+	r := e.receiver
+	r.telemetry.AgentStreamRetries.Add(context.Background(), 1, signalAttribute(s))
+	if !e.first(s) {
+		return
+	}
+	r.status(componentstatus.NewRecoverableErrorEvent(err))
+	r.set.Logger.Warn("the pipeline refuses; trying again until it accepts",
+		zap.String("signal", string(s)), zap.Duration("pause", pause), zap.Error(err))
+}
+
+// first reports whether trouble with a signal is to be told now.
+func (e *engineReporter) first(s engine.Signal) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := time.Now()
+	if last, ok := e.logged[s]; ok && now.Sub(last) < logEvery {
+		return false
+	}
+	if e.logged == nil {
+		e.logged = map[engine.Signal]time.Time{}
+	}
+	e.logged[s] = now
+	return true
+}
+
+// Recovered implements engine.Reporter.
+func (e *engineReporter) Recovered(s engine.Signal) {
+	e.mu.Lock()
+	delete(e.logged, s)
+	healthy := len(e.logged) == 0
+	e.mu.Unlock()
+	e.receiver.set.Logger.Info("the pipeline accepts again", zap.String("signal", string(s)))
+	if healthy {
+		e.receiver.status(componentstatus.NewEvent(componentstatus.StatusOK))
+	}
+}
+
+// Dropped implements engine.Reporter.
+func (e *engineReporter) Dropped(s engine.Signal, items int, err error) {
+	r := e.receiver
+	r.telemetry.AgentStreamDroppedItems.Add(context.Background(), int64(items), signalAttribute(s))
+	r.set.Logger.Error("telemetry is dropped", zap.String("signal", string(s)), zap.Int("items", items), zap.Error(err))
+}
+
+// Committed implements engine.Reporter.
+func (e *engineReporter) Committed(int) {
+	e.receiver.telemetry.AgentStreamCommits.Add(context.Background(), 1)
+}
+
+// fileReporter tells of what the tailer finds. Paths go to the collector's own log only.
+type fileReporter struct{ receiver *agentStream }
+
+// GuardMismatch implements tail.Reporter.
+func (f *fileReporter) GuardMismatch(path string) {
+	f.receiver.telemetry.AgentStreamGuardMismatches.Add(context.Background(), 1)
+	f.receiver.set.Logger.Warn("file was rewritten and is read from its beginning", zap.String("path", path))
+}
+
+// Oversize implements tail.Reporter.
+func (f *fileReporter) Oversize(path string) {
+	f.receiver.set.Logger.Warn("line is over max_line_size and is left out, as further ones of this file will be",
+		zap.String("path", path), zap.Stringer("max_line_size", f.receiver.cfg.Options.MaxLineSize))
+}
+
+// Unreadable implements tail.Reporter.
+func (f *fileReporter) Unreadable(path string, err error) {
+	f.receiver.set.Logger.Warn("cannot read; trying again until it is readable", zap.String("path", path), zap.Error(err))
+}
+
+// NotRegular implements tail.Reporter.
+func (f *fileReporter) NotRegular(path string, mode fs.FileMode) {
+	f.receiver.set.Logger.Warn("not a regular file; left out", zap.String("path", path), zap.Stringer("mode", mode))
+}
+
+// connectionReporter tells of connections and requests.
+type connectionReporter struct {
+	receiver *agentStream
+	active   atomic.Int64
+	logged   atomic.Int64 // when trouble was told last, Unix nanoseconds
+}
+
+var _ listen.Reporter = (*connectionReporter)(nil)
+
+// Opened implements listen.Reporter.
+func (c *connectionReporter) Opened(listen.Transport) { c.active.Add(1) }
+
+// Closed implements listen.Reporter.
+func (c *connectionReporter) Closed(listen.Transport) { c.active.Add(-1) }
+
+// Refused implements listen.Reporter.
+func (c *connectionReporter) Refused(t listen.Transport, why error) {
+	c.receiver.telemetry.AgentStreamConnectionsRefused.Add(context.Background(), 1,
+		metric.WithAttributes(attribute.String("transport", string(t))))
+	c.log("turned away", t, why)
+}
+
+// Failed implements listen.Reporter.
+func (c *connectionReporter) Failed(t listen.Transport, err error) {
+	c.log("connection failed", t, err)
+}
+
+// log tells of clients' trouble, now and then: anybody can make some.
+func (c *connectionReporter) log(message string, t listen.Transport, err error) {
+	now := time.Now().UnixNano()
+	last := c.logged.Load()
+	if now-last < int64(logEvery) || !c.logged.CompareAndSwap(last, now) {
+		return
+	}
+	c.receiver.set.Logger.Warn(message, zap.String("transport", string(t)), zap.Error(err))
+}
