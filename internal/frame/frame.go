@@ -13,6 +13,8 @@ import (
 const (
 	minBuffer = 4 << 10
 	maxBuffer = 256 << 10
+	// keptCapacity is what the buffer given to Next may keep of a line that turned out too long.
+	keptCapacity = 1 << 20
 )
 
 // Line says where a line stood in its stream. Its bytes are what Next appended.
@@ -39,6 +41,9 @@ type Reader struct {
 
 	oversize int64
 	nuls     int64
+
+	partial int64 // of the line being read: its bytes so far, leading NULs not counted,
+	held    int   // and how many of them are in the buffer given to Next
 }
 
 // NewReader returns a Reader of src whose lines have at most limit bytes, line end not counted.
@@ -54,8 +59,25 @@ func (f *Reader) NULs() int64 { return f.nuls }
 // Offset is the number of bytes of the stream that lines, skipped ones included, have taken.
 func (f *Reader) Offset() int64 { return f.off }
 
-// Waiting reports whether a line feed is already in the buffer, so that Next will not block.
-func (f *Reader) Waiting() bool { return bytes.IndexByte(f.buf[f.r:f.w], '\n') >= 0 }
+// Waiting reports whether a line within the limit is already in the buffer, so that Next will not block.
+func (f *Reader) Waiting() bool {
+	rest := f.buf[f.r:f.w]
+	for {
+		end := bytes.IndexByte(rest, '\n')
+		if end < 0 {
+			return false
+		}
+		if end <= f.max {
+			return true
+		}
+		rest = rest[end+1:]
+	}
+}
+
+// Unfinished tells of the line being read, for a source that is asked for more and after an error: the
+// number of its bytes so far, leading NULs not counted, and how many of them the buffer given to Next
+// holds, which is none once the line is over the limit. Both are 0 between lines.
+func (f *Reader) Unfinished() (size int64, held int) { return f.partial, f.held }
 
 // Next appends the next line to dst, without line feed, one carriage return before it, byte order
 // mark (at the beginning of the stream only) and leading NULs. Empty lines are lines too.
@@ -82,6 +104,7 @@ func (f *Reader) Next(dst []byte) ([]byte, Line, error) {
 func (f *Reader) line(dst []byte, base int) (out []byte, line Line, kept bool, err error) {
 	start := f.off
 	line.Start = start
+	f.partial, f.held = 0, 0
 	if start == 0 {
 		f.skipMark()
 	}
@@ -111,6 +134,9 @@ func (f *Reader) line(dst []byte, base int) (out []byte, line Line, kept bool, e
 		if !over && len(dst)-base+len(part) > f.max+1 {
 			over = true
 			dst = dst[:base]
+			if cap(dst)-base > keptCapacity {
+				dst = bytes.Clone(dst)
+			}
 		}
 		if !over {
 			dst = append(dst, part...)
@@ -121,7 +147,9 @@ func (f *Reader) line(dst []byte, base int) (out []byte, line Line, kept bool, e
 			break
 		}
 		f.take(len(chunk))
+		f.partial, f.held = f.partial+int64(len(chunk)), len(dst)-base
 	}
+	f.partial, f.held = 0, 0
 	line.End = f.off
 	if n := len(dst); line.Complete && n > base && dst[n-1] == '\r' {
 		dst = dst[:n-1]

@@ -260,3 +260,74 @@ func BenchmarkReader(b *testing.B) {
 		}
 	})
 }
+
+func TestWaitingWithinLimit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		buffered string
+		want     bool
+	}{
+		"nothing":             {"", false},
+		"part of a line":      {"12", false},
+		"a line":              {"123\n", true},
+		"an oversize line":    {"12345\n", false},
+		"a line behind it":    {"12345\n1234\n", true},
+		"part of one":         {"12345\n12", false},
+		"two oversize lines":  {"12345\n12345\n", false},
+		"nothing but newline": {"\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := NewReader(strings.NewReader("first\n"[:4]+"\n"+tc.buffered), 4)
+			_, _, err := f.Next(nil)
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, f.Waiting())
+		})
+	}
+}
+
+// asked calls back before each read.
+type asked struct {
+	io.Reader
+	before func()
+}
+
+func (a asked) Read(p []byte) (int, error) {
+	a.before()
+	return a.Reader.Read(p)
+}
+
+func TestUnfinished(t *testing.T) {
+	type state struct {
+		size int64
+		held int
+	}
+	var f *Reader
+	var got []state
+	src := asked{iotest.OneByteReader(strings.NewReader("ab\n\x00c1234\n12")), func() {
+		size, held := f.Unfinished()
+		got = append(got, state{size, held})
+	}}
+	f = NewReader(io.MultiReader(src, iotest.ErrReader(io.ErrNoProgress)), 2)
+	out, _, err := f.Next([]byte("kept"))
+	require.NoError(t, err)
+	assert.Equal(t, "keptab", string(out))
+	_, _, err = f.Next(nil)
+	require.ErrorIs(t, err, io.ErrNoProgress)
+	assert.Equal(t, []state{
+		{0, 0}, // the byte order mark is looked for
+		{1, 1}, {2, 2},
+		{0, 0}, {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 0}, {5, 0},
+		{0, 0}, {1, 1}, {2, 2},
+	}, got)
+	size, held := f.Unfinished()
+	assert.Equal(t, state{2, 2}, state{size, held})
+}
+
+// TestOversizeCapacity shows that the buffer does not keep what a line took before it turned out too long.
+func TestOversizeCapacity(t *testing.T) {
+	const limit = 4 << 20
+	f := NewReader(strings.NewReader(strings.Repeat("a", limit+2)+"\nb\n"), limit)
+	out, _, err := f.Next([]byte("kept"))
+	require.NoError(t, err)
+	assert.Equal(t, "keptb", string(out))
+	assert.Less(t, cap(out), 2*keptCapacity)
+}

@@ -1,0 +1,233 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tail
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/engine"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testPoll = 250 * time.Millisecond
+
+// rig drives a tailer step by step, with a clock of its own and the real file system.
+type rig struct {
+	testing.TB
+	*Tailer
+	dir    string
+	reader *reader
+
+	mu       sync.Mutex
+	at       time.Time
+	inputs   []*testInput
+	reports  []string
+	opens    int
+	stats    int
+	held     bool // commits wait for commit
+	waiting  []func()
+	failures map[string]error // by path, of stat, readDir and open
+	lines    []string         // all, in the order in which they came
+	oversize int64
+	nuls     int64
+	torn     int64
+	size     int64
+}
+
+func newRig(tb testing.TB, cfg Config) *rig {
+	r := &rig{TB: tb, dir: tb.TempDir(), at: time.Now(), failures: map[string]error{}}
+	if cfg.Include == nil {
+		cfg.Include = []string{filepath.Join(r.dir, "**", "*.jsonl")}
+	}
+	if cfg.MaxLine == 0 {
+		cfg.MaxLine = 1 << 20
+	}
+	cfg.PollInterval = testPoll
+	r.Tailer = New(cfg, r.open, r)
+	r.reader = &reader{t: r.Tailer}
+	r.sys = system{
+		now: func() time.Time { r.mu.Lock(); defer r.mu.Unlock(); return r.at },
+		stat: func(path string) (fs.FileInfo, error) {
+			r.stats++
+			if err := r.failures[path]; err != nil {
+				return nil, err
+			}
+			info, err := os.Stat(path)
+			if err == nil && info.IsDir() {
+				return youngDir{info, r.at}, nil
+			}
+			return info, err
+		},
+		readDir: func(path string) ([]fs.DirEntry, error) {
+			if err := r.failures[path]; err != nil {
+				return nil, err
+			}
+			return os.ReadDir(path)
+		},
+		open: func(path string) (*os.File, error) {
+			r.opens++
+			if err := r.failures[path]; err != nil {
+				return nil, err
+			}
+			return open(path)
+		},
+	}
+	require.NoError(tb, r.prepare())
+	tb.Cleanup(func() { assert.NoError(tb, r.Shutdown(context.Background())) })
+	return r
+}
+
+// youngDir keeps directories from being taken as unchanged: tests are faster than clocks of file systems.
+type youngDir struct {
+	fs.FileInfo
+	at time.Time
+}
+
+func (d youngDir) ModTime() time.Time { return d.at }
+
+func (r *rig) open() Input {
+	in := &testInput{rig: r}
+	r.inputs = append(r.inputs, in)
+	return in
+}
+
+func (r *rig) say(kind, path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reports = append(r.reports, kind+" "+filepath.Base(path))
+}
+
+func (r *rig) GuardMismatch(path string)             { r.say("mismatch", path) }
+func (r *rig) Oversize(path string)                  { r.say("oversize", path) }
+func (r *rig) Unreadable(path string, _ error)       { r.say("unreadable", path) }
+func (r *rig) NotRegular(path string, _ fs.FileMode) { r.say("not regular", path) }
+
+// poll is one scan, one check and all turns that follow from them.
+func (r *rig) poll() {
+	r.scan(r.Context(), false)
+	r.look()
+}
+
+func (r *rig) look() {
+	r.check()
+	for r.serve(r.reader) {
+	}
+}
+
+func (r *rig) begin() {
+	r.scan(r.Context(), r.cfg.StartAtEnd)
+	r.look()
+}
+
+func (r *rig) wait(d time.Duration) { r.at = r.at.Add(d) }
+
+func (r *rig) path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
+
+// touch gives a file the time of the clock.
+func (r *rig) touch(name string) { require.NoError(r, os.Chtimes(r.path(name), r.at, r.at)) }
+
+func (r *rig) write(name, text string) {
+	require.NoError(r, os.MkdirAll(filepath.Dir(r.path(name)), 0o755))
+	require.NoError(r, os.WriteFile(r.path(name), []byte(text), 0o644)) // keeps the inode
+	r.touch(name)
+}
+
+func (r *rig) add(name, text string) {
+	h, err := os.OpenFile(r.path(name), os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
+	require.NoError(r, err)
+	_, err = h.WriteString(text)
+	require.NoError(r, err)
+	require.NoError(r, h.Close())
+	r.touch(name)
+}
+
+func (r *rig) cut(name string, size int64) {
+	require.NoError(r, os.Truncate(r.path(name), size))
+	r.touch(name)
+}
+
+func (r *rig) rename(from, to string) { require.NoError(r, os.Rename(r.path(from), r.path(to))) }
+func (r *rig) remove(name string)     { require.NoError(r, os.Remove(r.path(name))) }
+
+// file is the one with a name.
+func (r *rig) file(name string) *file { return r.byPath[r.path(name)] }
+
+// take gives the lines since the last call.
+func (r *rig) take() []string {
+	l := r.lines
+	r.lines = nil
+	return l
+}
+
+func (r *rig) commit() {
+	for _, done := range r.waiting {
+		done()
+	}
+	r.waiting = nil
+}
+
+// testInput is an engine's input that keeps what it is sent.
+type testInput struct {
+	*rig
+	lines    []string
+	sizes    []int64
+	unread   bool
+	modified int64
+	ended    int
+}
+
+func (in *testInput) Send(ctx context.Context, b *batch.Batch, committed func(*batch.Outcomes)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := in.rig
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if in.ended > 0 {
+		r.Errorf("sent after the end")
+	}
+	for i := range b.Len() {
+		in.lines = append(in.lines, string(b.Line(i)))
+	}
+	r.lines = append(r.lines, in.lines[len(in.lines)-b.Len():]...)
+	in.sizes = append(in.sizes, b.Size)
+	r.size += b.Size
+	r.oversize += b.Oversize
+	r.nuls += b.NULs
+	r.torn += b.Torn
+	b.Release()
+	if committed == nil {
+		return nil
+	}
+	if r.held {
+		r.waiting = append(r.waiting, func() { committed(nil) })
+	} else {
+		committed(nil)
+	}
+	return nil
+}
+
+func (in *testInput) End(ctx context.Context, how engine.Ending) error {
+	in.ended++
+	if how != engine.Ended {
+		return fmt.Errorf("ended as %v", how)
+	}
+	return ctx.Err()
+}
+
+func (in *testInput) Unread(yes bool)   { in.unread = yes }
+func (in *testInput) Modified(at int64) { in.modified = at }
