@@ -144,10 +144,12 @@ func (t *Tailer) unname(f *file, path string) {
 // check looks at the files that are due.
 func (t *Tailer) check() {
 	now := t.sys.now()
+	// A file that was read a moment after the last check is due at this one, not at the next.
+	soon := now.Add(t.cfg.PollInterval / 2)
 	t.mu.Lock()
 	var due []*file
 	for _, f := range t.order {
-		if f.state == idle && !f.next.After(now) {
+		if f.state == idle && !f.next.After(soon) {
 			due = append(due, f)
 		}
 	}
