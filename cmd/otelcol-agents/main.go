@@ -6,7 +6,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"slices"
 
@@ -28,18 +27,14 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "replay" {
 		os.Exit(replay.Process(name+" replay", os.Args[2:]))
 	}
-	set, err := settings(os.Getenv)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(1)
-	}
 	// What goes wrong has been written by cobra by then.
-	if err := run(set); err != nil {
+	if err := run(settings(os.Getenv)); err != nil {
 		os.Exit(1)
 	}
 }
 
-// settings are those of the collector; without --config it takes the embedded configuration.
+// settings are those of the collector; without --config it takes the embedded configuration. An error says
+// why there is none to take, which does not concern who brings one.
 func settings(getenv func(string) string) (otelcol.CollectorSettings, error) {
 	uris, err := defaultURIs(getenv)
 	return otelcol.CollectorSettings{
@@ -70,8 +65,9 @@ func settings(getenv func(string) string) (otelcol.CollectorSettings, error) {
 // providersVersion is that of builder-config.yaml.
 const providersVersion = "v1.71.0"
 
-// command is the stock command of a collector, and replay.
-func command(set otelcol.CollectorSettings) *cobra.Command {
+// command is the stock command of a collector, and replay. With unusable set there is no embedded
+// configuration.
+func command(set otelcol.CollectorSettings, unusable error) *cobra.Command {
 	cmd := otelcol.NewCommand(set)
 	cmd.AddCommand(&cobra.Command{
 		Use:   "replay [flags] FILE|DIR|-...",
@@ -80,6 +76,12 @@ func command(set otelcol.CollectorSettings) *cobra.Command {
 		DisableFlagParsing: true,
 		Run:                func(*cobra.Command, []string) {},
 	})
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if config := cmd.Flags().Lookup("config"); config == nil || config.Changed {
+			return nil
+		}
+		return unusable
+	}
 	uris := slices.Clone(set.ConfigProviderSettings.ResolverSettings.URIs)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("config") {
@@ -90,4 +92,6 @@ func command(set otelcol.CollectorSettings) *cobra.Command {
 	return cmd
 }
 
-func runInteractive(set otelcol.CollectorSettings) error { return command(set).Execute() }
+func runInteractive(set otelcol.CollectorSettings, unusable error) error {
+	return command(set, unusable).Execute()
+}

@@ -7,4 +7,4 @@ package main
 
 import "go.opentelemetry.io/collector/otelcol"
 
-func run(set otelcol.CollectorSettings) error { return runInteractive(set) }
+func run(set otelcol.CollectorSettings, unusable error) error { return runInteractive(set, unusable) }

@@ -15,11 +15,11 @@ import (
 )
 
 // run runs as a service when the service manager started the process, else as any command.
-func run(set otelcol.CollectorSettings) error {
+func run(set otelcol.CollectorSettings, unusable error) error {
 	err := svc.Run("", otelcol.NewSvcHandler(set))
 	switch {
 	case errors.Is(err, windows.ERROR_FAILED_SERVICE_CONTROLLER_CONNECT):
-		return runInteractive(set)
+		return runInteractive(set, unusable)
 	case err != nil:
 		return fmt.Errorf("start as a service: %w", err)
 	}

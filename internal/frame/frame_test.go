@@ -314,9 +314,18 @@ func TestUnfinished(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrNoProgress)
 	assert.Equal(t, []state{
 		{0, 0}, // the byte order mark is looked for
-		{1, 1}, {2, 2},
-		{0, 0}, {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 0}, {5, 0},
-		{0, 0}, {1, 1}, {2, 2},
+		{1, 1},
+		{2, 2},
+		{0, 0},
+		{0, 0},
+		{1, 1},
+		{2, 2},
+		{3, 3},
+		{4, 0},
+		{5, 0},
+		{0, 0},
+		{1, 1},
+		{2, 2},
 	}, got)
 	size, held := f.Unfinished()
 	assert.Equal(t, state{2, 2}, state{size, held})

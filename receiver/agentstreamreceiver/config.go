@@ -1,7 +1,7 @@
 // Copyright The otelcol-agents Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package agentstreamreceiver
+package agentstreamreceiver // import "github.com/otelcol-agents/otelcol-agents/receiver/agentstreamreceiver"
 
 import (
 	"errors"
@@ -92,12 +92,17 @@ func NewDefaultTCPConfig() TCPConfig {
 	}
 }
 
-// tls is the TLS section, nil for plain TCP. An empty section asks for nothing.
-func (c *TCPConfig) tls() *configtls.ServerConfig {
-	if !c.TLS.HasValue() || reflect.DeepEqual(*c.TLS.Get(), configtls.NewDefaultServerConfig()) {
-		return nil
+var _ confmap.Unmarshaler = (*TCPConfig)(nil)
+
+// Unmarshal takes an empty section "tls" for none: it asks for nothing, and configtls would refuse it.
+func (c *TCPConfig) Unmarshal(conf *confmap.Conf) error {
+	if err := conf.Unmarshal(c); err != nil {
+		return err
 	}
-	return c.TLS.Get()
+	if none := configtls.NewDefaultServerConfig(); c.TLS.HasValue() && reflect.DeepEqual(*c.TLS.Get(), none) {
+		c.TLS = configoptional.Default(none)
+	}
+	return nil
 }
 
 // HTTPConfig is the section "http".

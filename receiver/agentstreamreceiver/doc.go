@@ -3,4 +3,4 @@
 
 // Package agentstreamreceiver reads what coding agents write, from files, TCP or HTTP, and emits traces,
 // logs and metrics.
-package agentstreamreceiver
+package agentstreamreceiver // import "github.com/otelcol-agents/otelcol-agents/receiver/agentstreamreceiver"

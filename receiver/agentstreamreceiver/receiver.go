@@ -1,7 +1,7 @@
 // Copyright The otelcol-agents Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package agentstreamreceiver
+package agentstreamreceiver // import "github.com/otelcol-agents/otelcol-agents/receiver/agentstreamreceiver"
 
 import (
 	"context"
@@ -38,6 +38,9 @@ type agentStream struct {
 	next   consumers
 	status func(*componentstatus.Event)
 
+	// backoff and maxBackoff are the pauses between attempts; tests shorten them.
+	backoff, maxBackoff time.Duration
+
 	telemetry *metadata.TelemetryBuilder
 	engine    *engine.Engine
 	files     *tail.Tailer
@@ -52,7 +55,10 @@ func newReceiver(cfg *Config, set receiver.Settings) (*agentStream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the instruments of the receiver: %w", err)
 	}
-	r := &agentStream{cfg: cfg, set: set, telemetry: telemetry, status: func(*componentstatus.Event) {}}
+	r := &agentStream{
+		cfg: cfg, set: set, telemetry: telemetry, status: func(*componentstatus.Event) {},
+		backoff: firstBackoff, maxBackoff: maxBackoff,
+	}
 	r.connections.receiver = r
 	return r, nil
 }
@@ -64,7 +70,9 @@ func (r *agentStream) start(ctx context.Context, host component.Host) error {
 		return err
 	}
 	if err := errors.Join(r.startTransports(ctx, host), r.observe()); err != nil {
-		return errors.Join(err, r.shutdown(ctx))
+		err = errors.Join(err, r.shutdown(ctx))
+		r.engine = nil // it has ended: the Shutdown that follows a failed start has nothing to do
+		return err
 	}
 	r.told()
 	return nil
@@ -122,8 +130,8 @@ func (r *agentStream) engineOptions() (engine.Options, error) {
 		MetricsInterval: c.Metrics.Interval,
 		Sink:            r.next.sink(obs),
 		Reporter:        &engineReporter{receiver: r},
-		Backoff:         firstBackoff,
-		MaxBackoff:      maxBackoff,
+		Backoff:         r.backoff,
+		MaxBackoff:      r.maxBackoff,
 	}, nil
 }
 
@@ -151,7 +159,7 @@ func (r *agentStream) startTransports(ctx context.Context, host component.Host) 
 	}
 	if c := r.cfg.TCP.Get(); c != nil {
 		r.tcp = listen.NewTCP(listen.TCPConfig{
-			Address: c.Address, TLS: c.tls(), MaxConnections: c.MaxConnections, IdleTimeout: c.IdleTimeout,
+			Address: c.Address, TLS: c.TLS.Get(), MaxConnections: c.MaxConnections, IdleTimeout: c.IdleTimeout,
 		}, settings)
 		if err := r.tcp.Start(ctx); err != nil {
 			return err

@@ -1,7 +1,7 @@
 // Copyright The otelcol-agents Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package agentstreamreceiver
+package agentstreamreceiver // import "github.com/otelcol-agents/otelcol-agents/receiver/agentstreamreceiver"
 
 import (
 	"context"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package metadata is what metadata.yaml says, as Go.
-package metadata
+package metadata // import "github.com/otelcol-agents/otelcol-agents/receiver/agentstreamreceiver/internal/metadata"
 
 import "go.opentelemetry.io/collector/component"
 

@@ -1,7 +1,7 @@
 // Copyright The otelcol-agents Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package metadata
+package metadata // import "github.com/otelcol-agents/otelcol-agents/receiver/agentstreamreceiver/internal/metadata"
 
 import (
 	"context"
