@@ -24,7 +24,8 @@ var families = []family{
 	{"claude", translate.FormatClaudeCode},
 	{"claude_code", translate.FormatClaudeCode}, // as agentstream.format spells it
 	{"cline", ""},
-	{"codex", ""},
+	{"codex", translate.FormatCodexExec},
+	{"codex_exec", translate.FormatCodexExec},
 	{"gemini", ""},
 	{"amp", ""},
 	{"copilot", ""},

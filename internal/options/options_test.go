@@ -105,8 +105,8 @@ func TestValidate(t *testing.T) {
 		set  func(*Config)
 		want string
 	}{
-		"format":          {func(c *Config) { c.Format = "clod" }, `format must be one of auto, claude, claude_code, got "clod"`},
-		"format to come":  {func(c *Config) { c.Format = "codex" }, `format "codex" has no decoder in this release`},
+		"format":          {func(c *Config) { c.Format = "clod" }, `format must be one of auto, claude, claude_code, codex, codex_exec, got "clod"`},
+		"format to come":  {func(c *Config) { c.Format = "gemini" }, `format "gemini" has no decoder in this release`},
 		"line size":       {func(c *Config) { c.MaxLineSize = 10 }, "max_line_size must be between 1KiB and 1GiB, got 10"},
 		"content":         {func(c *Config) { c.MaxContentBytes = 0 }, "max_content_bytes must be between"},
 		"conventions":     {func(c *Config) { c.SemanticConventions = "1.40" }, `semantic_conventions must be "latest" or "1.41", got "1.40"`},

@@ -22,7 +22,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/options"
 	"github.com/otelcol-agents/otelcol-agents/translate"
-	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
@@ -144,7 +144,7 @@ func prepare(s *settings, stdin io.Reader, stdout, stderr io.Writer, env Env, sa
 		maxLine: int(c.config.MaxLineSize),
 		fixed:   fixed,
 		now:     time.Now,
-		claude: claude.Options{
+		content: decode.Options{
 			Capture: c.config.Captured(), MaxContentBytes: c.config.MaxContentBytes, Redactor: redactor,
 		},
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/otelcol-agents/otelcol-agents/internal/frame"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/codex"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/detect"
 )
 
@@ -86,7 +88,7 @@ type reading struct {
 type decoding struct {
 	maxLine int
 	fixed   translate.Format // "" = by detection
-	claude  claude.Options
+	content decode.Options
 	now     func() time.Time
 }
 
@@ -269,15 +271,19 @@ type decoder interface {
 	Decode(line []byte, out []translate.Decoded) []translate.Decoded
 }
 
-func decodable(f translate.Format) bool { return f == translate.FormatClaudeCode }
+// newDecoder has the decoder of every format that has one.
+var newDecoder = map[translate.Format]func(decode.Options) decoder{
+	translate.FormatClaudeCode: func(o decode.Options) decoder { return claude.NewDecoder(o) },
+	translate.FormatCodexExec:  func(o decode.Options) decoder { return codex.NewDecoder(o) },
+	translate.FormatGeneric:    func(o decode.Options) decoder { return claude.NewGenericDecoder(o) },
+}
 
-func (r *reading) decoder(f translate.Format, now time.Time) decoder {
-	opts := r.options.claude
+func decodable(f translate.Format) bool { return newDecoder[f] != nil }
+
+func (o *decoding) decoder(f translate.Format, now time.Time) decoder {
+	opts := o.content
 	opts.MaxTime = now.Add(futureRecord).UnixNano()
-	if f == translate.FormatClaudeCode {
-		return claude.NewDecoder(opts)
-	}
-	return claude.NewGenericDecoder(opts)
+	return newDecoder[f](opts)
 }
 
 // decode works on batches until reading ends.
@@ -295,7 +301,7 @@ func (r *reading) decode() {
 			now := r.options.now()
 			d, ok := decoders[b.source.format]
 			if !ok || now.Sub(d.since) > decoderLife {
-				d = aged{r.decoder(b.source.format, now), now}
+				d = aged{r.options.decoder(b.source.format, now), now}
 				decoders[b.source.format] = d
 			}
 			b.decode(d)

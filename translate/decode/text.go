@@ -129,6 +129,11 @@ func (d *Base) ID(v jsontok.Value) string {
 	if !ok {
 		return ""
 	}
+	return d.IDText(s)
+}
+
+// IDText is an id that is given as text.
+func (d *Base) IDText(s string) string {
 	if len(s) <= MaxID && d.Redact(s) == s {
 		return s
 	}

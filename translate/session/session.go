@@ -54,6 +54,10 @@ type session struct {
 	denied    map[string]bool
 	seen      map[uint64]struct{} // hashes of record uuids
 	ordinal   int                 // records so far: the source id of what has no id
+	turn      *response           // stands for the latest turn, in formats that tell no single responses
+	turns     int                 // how many responses stand for turns
+	processes int                 // how many processes numbered their items
+	highest   translate.Total     // of the thread's running totals
 
 	used      map[string]*usedModel   // by label
 	lines     []*translate.Diagnostic // before the first record
@@ -114,9 +118,19 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 			return
 		}
 		s.seen[h] = struct{}{}
-	} else if rec.UUID == "" && rec.Hash != 0 && f.copied(rec.Hash) {
-		return
+	} else if rec.UUID == "" && rec.Hash != 0 {
+		if f.copied(rec, t, measured) {
+			return
+		}
+		for _, h := range f.takeHeld() {
+			s.accept(f, h.rec, h.t, h.measured)
+		}
 	}
+	s.accept(f, rec, t, measured)
+}
+
+// accept folds a record that is no copy.
+func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool) {
 	s.ordinal++
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
@@ -164,6 +178,7 @@ type row struct {
 	ag       *agent
 	g        *segment
 	source   string // what its log records are named after
+	unit     string // what its response is named after, where that has no id
 }
 
 // ties reports whether every result of the record belongs to a call of an earlier segment: such a row
@@ -231,7 +246,7 @@ func (s *session) segmentFor(rec *translate.Record, ag *agent, t int64) *segment
 // cuts reports whether a record of the main agent can begin a segment.
 func cuts(rec *translate.Record) bool {
 	return rec.Start != nil || rec.Prompt != nil || rec.Response != nil || rec.Interrupt ||
-		rec.Chunk != nil && rec.Chunk.Kind == translate.ChunkStart
+		rec.Chunk != nil && rec.Chunk.Kind == translate.ChunkStart || rec.Turn != nil && rec.Turn.Begin
 }
 
 type cut uint8
@@ -251,11 +266,14 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 		if r := s.responses[rec.Response.ID]; r != nil && rec.Response.ID != "" {
 			return noCut
 		}
+		if rec.Response.PerTurn && s.turn != nil {
+			return noCut
+		}
 	}
 	if s.broken {
 		return byGap
 	}
-	if s.a.cfg.Turn && rec.Prompt != nil {
+	if s.a.cfg.Turn && (rec.Prompt != nil || rec.Turn != nil && rec.Turn.Begin) {
 		return bySize
 	}
 	if t >= ordinalEnd && g.first >= ordinalEnd {
@@ -330,6 +348,9 @@ func (s *session) payloads(r *row) {
 	if rec.Start != nil {
 		s.startRecord(r)
 	}
+	if rec.Turn != nil {
+		s.turnRecord(r)
+	}
 	if rec.Prompt != nil {
 		s.prompt(r)
 	}
@@ -360,6 +381,9 @@ func (s *session) payloads(r *row) {
 			ErrType: retryType(rec.Retry), Body: "api request is retried",
 		}, 0)
 		r.g.step(translate.Step{Metric: translate.MetricRetries, Value: 1})
+	}
+	if rec.Error != nil {
+		s.error(r)
 	}
 	if rec.Denied != nil {
 		s.deniedRecord(r)
@@ -407,12 +431,7 @@ func (s *session) startRecord(r *row) {
 func (s *session) prompt(r *row) {
 	g := r.g
 	s.complete(s.main)
-	for _, c := range s.open {
-		if c.cutAt == 0 && !c.bg {
-			c.cutAt = r.t
-			s.abandoned++
-		}
-	}
+	s.abandon(r.t)
 	g.prompts++
 	g.interrupted = false
 	s.main.prompted = true
@@ -421,6 +440,16 @@ func (s *session) prompt(r *row) {
 	text(l, r.rec.Prompt.Text)
 	r.log(l, 0)
 	g.step(translate.Step{Metric: translate.MetricPrompts, Value: 1})
+}
+
+// abandon marks the calls that a prompt leaves behind open.
+func (s *session) abandon(t int64) {
+	for _, c := range s.open {
+		if c.cutAt == 0 && !c.bg {
+			c.cutAt = t
+			s.abandoned++
+		}
+	}
 }
 
 // text puts a message into a log: its size, and its content where it was captured.
