@@ -266,7 +266,7 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 		if r := s.responses[rec.Response.ID]; r != nil && rec.Response.ID != "" {
 			return noCut
 		}
-		if rec.Response.PerTurn && s.turn != nil {
+		if rec.Response.PerTurn && s.turn != nil && !s.broken {
 			return noCut
 		}
 	}
@@ -298,6 +298,7 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 func (s *session) begin(rec *translate.Record, t int64, how cut) {
 	prev := s.cur
 	s.complete(s.main)
+	s.turn = nil
 	prev.cut, prev.sized = true, how == bySize && prev.terminal == nil
 	s.broken = false
 	s.caller = s.callerOf()
