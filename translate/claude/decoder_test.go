@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/decode"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode/decodetest"
 	"github.com/otelcol-agents/otelcol-agents/translate/redact"
 )
 
@@ -270,7 +270,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 		`{"type":"` + key,
 	} {
 		for _, capture := range []translate.Capture{{}, everything} {
-			for _, s := range stringsOf(decodeLine(t, Options{Capture: capture, Redactor: r}, line)) {
+			for _, s := range decodetest.Strings(decodeLine(t, Options{Capture: capture, Redactor: r}, line)) {
 				if strings.Contains(s, key) {
 					t.Errorf("%s: kept %q", line, s)
 				}
@@ -343,65 +343,6 @@ func TestManyBlocks(t *testing.T) {
 	}
 }
 
-// stringsOf collects every string that v holds.
-func stringsOf(v any) []string {
-	var all []string
-	var visit func(reflect.Value)
-	visit = func(v reflect.Value) {
-		switch v.Kind() {
-		case reflect.String:
-			all = append(all, v.String())
-		case reflect.Pointer, reflect.Interface:
-			if !v.IsNil() {
-				visit(v.Elem())
-			}
-		case reflect.Struct:
-			for _, field := range v.Fields() {
-				visit(field)
-			}
-		case reflect.Slice:
-			if v.Type().Elem().Kind() == reflect.Uint8 {
-				return
-			}
-			for i := range v.Len() {
-				visit(v.Index(i))
-			}
-		}
-	}
-	visit(reflect.ValueOf(v))
-	return all
-}
-
-// contents collects the captured content that v holds.
-func contents(v any) []string {
-	var all []string
-	var visit func(reflect.Value)
-	visit = func(v reflect.Value) {
-		switch v.Kind() {
-		case reflect.Pointer, reflect.Interface:
-			if !v.IsNil() {
-				visit(v.Elem())
-			}
-		case reflect.Struct:
-			if text, ok := reflect.TypeAssert[translate.Text](v); ok {
-				if text.Content != "" {
-					all = append(all, text.Content)
-				}
-				return
-			}
-			for _, field := range v.Fields() {
-				visit(field)
-			}
-		case reflect.Slice:
-			for i := range v.Len() {
-				visit(v.Index(i))
-			}
-		}
-	}
-	visit(reflect.ValueOf(v))
-	return all
-}
-
 // fuzzSeeds has a line of each kind.
 var fuzzSeeds = []string{
 	`{"type":"system","subtype":"init","session_id":"s","cwd":"/w","model":"m","mcp_servers":[{"name":"a"},{"name":"ab"}],"permissionMode":"auto","claude_code_version":"2"}`,
@@ -421,48 +362,8 @@ var fuzzSeeds = []string{
 	`{"type":"x","type":"y","a":"` + "\xff" + `"}`,
 }
 
-// FuzzDecode checks what must hold for whatever comes: no panic, the same answer each time, valid
-// UTF-8, and no content where none is captured.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range fuzzSeeds {
-		f.Add([]byte(seed))
-	}
-	r, err := redact.New(true, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	used := map[string]*Decoder{
-		"none": NewDecoder(Options{Redactor: r}),
-		"all":  NewDecoder(Options{Capture: everything, MaxContentBytes: 64, Redactor: r}),
-	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		for name, d := range used {
-			got := d.Decode(line, nil)
-			fresh := NewDecoder(d.Opt).Decode(line, nil)
-			if !reflect.DeepEqual(got, fresh) {
-				t.Fatalf("%s: a used decoder says %+v, a new one %+v", name, got, fresh)
-			}
-			for _, s := range stringsOf(got) {
-				if !utf8.ValidString(s) {
-					t.Fatalf("%s: %q is no valid UTF-8", name, s)
-				}
-			}
-			if c := contents(got); d.Opt.Capture == (translate.Capture{}) && len(c) > 0 {
-				t.Fatalf("kept %q", c)
-			} else {
-				for _, s := range c {
-					if len(s) > 64 {
-						t.Fatalf("content of %d bytes", len(s))
-					}
-				}
-			}
-			for _, x := range got {
-				if (x.Record == nil) == (x.Diagnostic == nil) {
-					t.Fatalf("%+v", x)
-				}
-			}
-		}
-	})
+	decodetest.Fuzz(f, fuzzSeeds, func(opt Options) decodetest.Decoder { return NewDecoder(opt) })
 }
 
 // TestLenientReadingIsTheSame reads each good line with a duplicate of a name that no rule reads, which
