@@ -5,6 +5,7 @@ package translate_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -347,6 +348,47 @@ func TestCodexLiveTimes(t *testing.T) {
 		}
 		if st := outs[i].Step; st != nil {
 			assert.NotEqual(t, translate.MetricInferenceDuration, st.Metric)
+		}
+	}
+}
+
+// TestCodexAnyRecords folds random records from several sources: whatever comes, ids are unique, every
+// parent is sent and the tokens add up.
+func TestCodexAnyRecords(t *testing.T) {
+	pool := []string{
+		thread, begin, ls, ls2, failed, says("a"), ends(100, 40, 7), ends(130, 50, 9), ends(30, 0, 1), `{"type":"turn.completed"}`,
+		`{"type":"thread.started","thread_id":"other"}`,
+		`{"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"ls","status":"in_progress"}}`,
+		`{"type":"item.completed","item":{"id":"item_0","type":"command_execution","command":"ls","exit_code":null,"status":"declined"}}`,
+		`{"type":"item.started","item":{"id":"item_7","type":"collab_tool_call","tool":"spawn_agent","agents_states":{}}}`,
+		completed(collab("spawn_agent", `"a1":{"status":"pending_init"}`, ``)),
+		`{"type":"item.completed","item":{"id":"item_8",` + collab("spawn_agent", `"a1":{"status":"pending_init"},"a2":{"status":"errored"}`, ``) + `}}`,
+		`{"type":"item.completed","item":{"id":"item_9",` + collab("wait", `"a1":{"status":"completed"},"a3":{"status":"shutdown"}`, ``) + `}}`,
+		completed(`"type":"todo_list","items":[]`), `{"type":"error","message":"Reconnecting... 1/2"}`, "no json", `{"type":"what"}`,
+	}
+	for seed := range uint64(1500) {
+		rnd := rand.New(rand.NewPCG(seed, 7))
+		cfg := session.NewConfig()
+		cfg.Turn = rnd.IntN(3) == 0
+		run := func() []translate.Output {
+			a := session.New(cfg)
+			src := rand.New(rand.NewPCG(seed, 8))
+			var earlier []string
+			for range 1 + src.IntN(3) {
+				lines := slices.Clone(earlier[:src.IntN(len(earlier)+1)])
+				for range src.IntN(12) {
+					lines = append(lines, pool[src.IntN(len(pool))])
+				}
+				read(t, a, []byte(strings.Join(append([]string{begin}, lines...), "\n")), settings{turn: cfg.Turn}, seed%2 == 0)
+				earlier = lines
+			}
+			a.Close()
+			return a.Take()
+		}
+		outs := run()
+		check(t, outs)
+		if !assert.Equal(t, render(t, outs), render(t, run()), "a second run differs") || t.Failed() {
+			t.Fatalf("seed %d", seed)
 		}
 	}
 }

@@ -209,9 +209,14 @@ func (f *feed) fold(rec *translate.Record, t int64, measured bool) {
 	f.s.record(f, rec, end, measured)
 }
 
-// diagnostic folds a line that is no record: it takes the time of the record before it.
+// diagnostic folds a line that is no record: it takes the time of the record before it, of the source
+// or else of the session.
 func (f *feed) diagnostic(d *translate.Diagnostic) {
-	f.s.diagnostic(d, f.last)
+	t := f.last
+	if t == 0 {
+		t = f.s.latest
+	}
+	f.s.diagnostic(d, t)
 }
 
 // end folds what still waits and fixes what ordinals stand for.

@@ -31,8 +31,9 @@ type response struct {
 	ttft   translate.Opt[int64]
 	retry  int64
 	done   bool
-	// synthetic says that it stands for the responses of a turn.
+	// synthetic says that it stands for the responses of a turn, one of the process with that number.
 	synthetic bool
+	process   int
 	source    *running // where it was seen last, and in which turn
 	turn      int
 

@@ -45,14 +45,15 @@ func (s *session) beginTurn(r *row) {
 // turnResponse is the response that stands for the turn of a row. After the end of a turn only usage
 // begins another one without a record that says so; other rows are late.
 func (s *session) turnResponse(r *row) *response {
-	if r.f.newProcess {
-		s.beginTurn(r)
+	p := r.f.processNumber()
+	if r.f.newProcess || s.turn != nil && s.turn.process != p {
+		s.beginTurn(r) // a turn is one process's
 	}
 	if s.turn == nil || s.turn.done && r.rec.Response.Total != nil {
 		s.turns++
 		r.unit = "turn/" + itoa(s.turns)
 		s.turn = s.openResponse(r, "")
-		s.turn.synthetic = true
+		s.turn.synthetic, s.turn.process = true, p
 	}
 	return s.turn
 }
@@ -119,13 +120,18 @@ func raise(t, now *translate.Total) {
 	}
 }
 
-// itemID is what a call is known by whose id is only good within its process.
-func (f *feed) itemID(id string) string {
+// processNumber is the number in the session of the process that writes the source.
+func (f *feed) processNumber() int {
 	if f.process == 0 {
 		f.s.processes++
 		f.process = f.s.processes
 	}
-	return "item/" + itoa(f.process) + "/" + id
+	return f.process
+}
+
+// itemID is what a call is known by whose id is only good within its process.
+func (f *feed) itemID(id string) string {
+	return "item/" + itoa(f.processNumber()) + "/" + id
 }
 
 // item folds a call of a turn, with its result once it has ended. What the end says about the call
