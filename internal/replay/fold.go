@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
-	"github.com/otelcol-agents/otelcol-agents/translate/ids"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
 
@@ -47,19 +46,13 @@ func (f *folder) run(ctx context.Context) {
 }
 
 func (f *folder) source(ctx context.Context, s *source) {
-	var opened *session.Source
-	derived := false
+	var v *voices
 	fold := func(b *batch) {
-		if opened == nil && len(b.ends) > 0 {
-			opened = f.sessions.Open(session.SourceInfo{Format: s.format, Agent: s.agent, ModTime: s.modTime, Live: s.live})
+		if v == nil && len(b.ends) > 0 {
+			v = newVoices(f, s)
 		}
-		// Units before the first record wait inside the assembler, so the id is in time.
-		if !derived && b.first >= 0 {
-			opened.Derive(ids.Session(s.agent, b.line(b.first)))
-			derived = true
-		}
-		for i := range b.units {
-			f.sessions.Step(opened, &b.units[i])
+		for i := range b.ends {
+			v.fold(b, i, &b.skipped)
 		}
 		f.skipped.add(&b.skipped)
 		f.progress(b.size)
@@ -67,8 +60,8 @@ func (f *folder) source(ctx context.Context, s *source) {
 		f.take(s.live)
 	}
 	f.batches(ctx, s, fold)
-	if opened != nil {
-		f.sessions.End(opened)
+	if v != nil {
+		v.end()
 		f.take(s.live)
 	}
 }

@@ -57,7 +57,6 @@ type batch struct {
 
 	units     []translate.Decoded
 	unitEnds  []int // end of each line's units
-	first     int   // first line that is a record, -1 without one
 	skipped   skips
 	decodedBy chan struct{} // closed when units are there
 }
@@ -68,6 +67,15 @@ func (b *batch) line(i int) []byte {
 		from = b.ends[i-1]
 	}
 	return b.buf[from:b.ends[i]]
+}
+
+// unitsOf is what the i-th line was decoded to.
+func (b *batch) unitsOf(i int) []translate.Decoded {
+	from := 0
+	if i > 0 {
+		from = b.unitEnds[i-1]
+	}
+	return b.units[from:b.unitEnds[i]]
 }
 
 // reading reads and decodes sources ahead of the fold: files with up to four readers, decoding with one
@@ -311,45 +319,66 @@ func (r *reading) decode() {
 }
 
 func (b *batch) decode(d decoder) {
-	b.first = -1
 	b.skipped[skipIndex(translate.SkipOversize)] = b.over
 	for i := range b.ends {
 		from := len(b.units)
 		b.units = d.Decode(b.line(i), b.units)
 		b.unitEnds = append(b.unitEnds, len(b.units))
-		var seen [len(skips{})]bool
-		for _, u := range b.units[from:] {
-			switch {
-			case u.Diagnostic != nil:
-				seen[skipIndex(u.Diagnostic.Skip)] = true
-			case u.Record != nil:
-				if b.first < 0 && u.Record.Context == nil {
-					b.first = i
-				}
-				if u.Record.UnknownType {
-					seen[skipIndex(translate.SkipUnknownType)] = true
-				}
-				if u.Record.InvalidTime {
-					seen[skipIndex(translate.SkipInvalidTime)] = true
-				}
-				if b.source.live {
-					u.Record.Arrival = b.arrival[i]
-				}
-			}
+		b.stamp(i, b.units[from:])
+		b.skipped.move(reasonSet{}, reasons(b.units[from:]))
+	}
+}
+
+// stamp gives the records of a line of a live source their arrival time.
+func (b *batch) stamp(i int, units []translate.Decoded) {
+	if !b.source.live {
+		return
+	}
+	for _, u := range units {
+		if u.Record != nil {
+			u.Record.Arrival = b.arrival[i]
 		}
-		// A reason counts once a line, however many parts of the line it stands for.
-		for reason, yes := range seen {
-			if yes {
-				b.skipped[reason]++
+	}
+}
+
+// reasonSet says for which reasons a line is counted.
+type reasonSet [len(skips{})]bool
+
+// reasons are why a line is counted. A reason counts once a line, however many parts of the line it
+// stands for.
+func reasons(units []translate.Decoded) (seen reasonSet) {
+	for _, u := range units {
+		switch {
+		case u.Diagnostic != nil:
+			seen[skipIndex(u.Diagnostic.Skip)] = true
+		case u.Record != nil:
+			if u.Record.UnknownType {
+				seen[skipIndex(translate.SkipUnknownType)] = true
+			}
+			if u.Record.InvalidTime {
+				seen[skipIndex(translate.SkipInvalidTime)] = true
 			}
 		}
 	}
+	return seen
 }
 
 // skips counts lines by reason, in the order of translate.Skips.
 type skips [7]int64
 
 func skipIndex(s translate.Skip) int { return slices.Index(translate.Skips, s) }
+
+// move counts a line for other reasons than before.
+func (s *skips) move(from, to reasonSet) {
+	for i := range s {
+		if from[i] {
+			s[i]--
+		}
+		if to[i] {
+			s[i]++
+		}
+	}
+}
 
 func (s *skips) add(o *skips) {
 	for i, n := range o {
