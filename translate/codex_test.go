@@ -120,6 +120,7 @@ func TestCodexEvents(t *testing.T) {
 		"command killed":          {[]string{completed(command("make", `"exit_code":-1,"status":"failed"`))}, []string{`command command="make" by shell exit=-1 success=false WARN`}, []string{"shell killed killed"}},
 		"command aborted":         {[]string{completed(`"type":"command_execution","command":"make","aggregated_output":"a\naborted by user","exit_code":-1,"status":"failed"`)}, []string{`command command="make" by shell exit=-1 success=false WARN`}, []string{"shell interrupted"}},
 		"command, still running":  {[]string{started(command("make", `"exit_code":null,"status":"in_progress"`))}, []string{`command command="make" by shell`}, []string{"shell incomplete"}},
+		"command, only updated":   {[]string{`{"type":"item.updated","item":{"id":"item_7",` + command("make", `"exit_code":null,"status":"in_progress"`) + `}}`}, []string{`command command="make" by shell`}, []string{"shell incomplete"}},
 		"command without a line":  {[]string{completed(`"type":"command_execution","exit_code":0,"status":"completed"`)}, []string{"unknown tool of command_execution by shell success=true"}, []string{"shell ok"}},
 		"command started as well": {
 			[]string{started(command("make", `"exit_code":null,"status":"in_progress"`)), completed(command("make", `"exit_code":0,"status":"completed"`))},

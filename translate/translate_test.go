@@ -318,6 +318,7 @@ func contents(data []byte) []string {
 			secret := slices.Contains([]string{
 				"text", "thinking", "content", "command", "file_path", "prompt", "stdout",
 				"pattern", "result", "old_string", "new_string", "cwd", "summary", "description", "message",
+				"aggregated_output", "path", "query", "diff", "town",
 			}, key)
 			if secret && len(v) >= 12 && strings.ContainsAny(v, " /") {
 				q, err := json.Marshal(v)

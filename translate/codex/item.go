@@ -111,14 +111,8 @@ func (d *Decoder) kindOf(it *item) (kind, bool) {
 // may end, or the process, before the call does.
 func (d *Decoder) itemStarted(r *row, rec *translate.Record) {
 	it, ok := d.readItem(r)
-	if !ok {
-		return
-	}
-	if k, known := d.kindOf(&it); known && (k.block != nil || k.call != nil) {
-		rec.Response = &translate.Response{PerTurn: true}
-		if k.call != nil && decode.IsID(it.id) {
-			rec.Response.Blocks = []translate.Block{{Kind: translate.BlockCall, Call: d.call(k, &it)}}
-		}
+	if k, known := d.kindOf(&it); ok && known {
+		d.unfinished(k, &it, rec)
 	}
 }
 
@@ -131,8 +125,19 @@ func (d *Decoder) itemUpdated(r *row, rec *translate.Record) {
 		d.unmapped(r, rec)
 	case !known:
 		d.strange(&it, rec)
-	case k.block != nil || k.call != nil:
-		rec.Response = &translate.Response{PerTurn: true}
+	default:
+		d.unfinished(k, &it, rec)
+	}
+}
+
+// unfinished tells of an item that a model made that it exists, and of a call which.
+func (d *Decoder) unfinished(k kind, it *item, rec *translate.Record) {
+	if k.block == nil && k.call == nil {
+		return
+	}
+	rec.Response = &translate.Response{PerTurn: true}
+	if k.call != nil && decode.IsID(it.id) {
+		rec.Response.Blocks = []translate.Block{{Kind: translate.BlockCall, Call: d.call(k, it)}}
 	}
 }
 

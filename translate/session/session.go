@@ -690,10 +690,23 @@ func (s *session) settleTimes() {
 	s.unresolved = 0
 	for _, g := range s.segs {
 		if g.first < ordinalEnd {
-			g.first, g.last = s.resolve(g.first), s.resolve(g.last)
+			g.first, g.last = s.resolveSpan(g.first, g.last)
 		}
 		g.flush()
 	}
+}
+
+// resolveSpan is the time from the first to the last of the rows from one ordinal to another. Sources
+// need not have been written in the order in which they are read.
+func (s *session) resolveSpan(first, last int64) (from, to int64) {
+	a, b := s.resolve(first), s.resolve(last)
+	from, to = min(a, b), max(a, b)
+	for _, f := range s.feeds {
+		if n := int64(f.src.n); f.ordinal > 0 && n >= first>>ordinalBits && (n <= last>>ordinalBits || last >= ordinalEnd) {
+			from, to = min(from, f.at(1)), max(to, f.at(f.ordinal))
+		}
+	}
+	return from, to
 }
 
 // close ends every open unit and sends the roots.
