@@ -71,13 +71,13 @@ type Record struct {
 	Turn       *Turn
 	Response   *Response
 	Chunk      *Chunk
+	Failure    *Failure
 	Prompt     *Prompt
 	Interrupt  bool // a person interrupted the agent
 	Results    []Result
 	Task       *Task
 	Compaction bool
 	Retry      *Retry
-	Error      *Error
 	Denied     *Denied
 	RateLimit  *RateLimit
 	Terminal   *Terminal
@@ -335,14 +335,6 @@ type Retry struct {
 	Error      string
 }
 
-// Error is an error that the agent reports and that ends no turn.
-type Error struct {
-	Message string // what to report, never content
-	Text    Text   // the error's own words; Content only under capture responses
-	Type    string // value of error.type, "" when not known
-	Retry   bool   // the notice of a request that will be repeated
-}
-
 // Denied is a refused permission.
 type Denied struct {
 	CallID string
@@ -375,6 +367,13 @@ type Terminal struct {
 	Denials     []string     // ids of calls that were denied in this turn
 	DenialCount int
 	Index       Opt[int64] // result_index
+}
+
+// Failure is an error that the agent reports while it works. It does not decide the outcome.
+type Failure struct {
+	Type  string // value of error.type, "" when not stated
+	Text  Text   // its words; Content only under capture responses
+	Retry bool   // the notice of a request that will be repeated
 }
 
 // ModelUsage is the running total of one model.

@@ -139,12 +139,11 @@ func prepare(s *settings, stdin io.Reader, stdout, stderr io.Writer, env Env, sa
 	if err != nil {
 		return nil, within(s.config, err)
 	}
-	fixed, _ := c.config.Fixed()
 	c.decoding = decoding{
 		maxLine: int(c.config.MaxLineSize),
-		fixed:   fixed,
+		fixed:   c.config.Fixed(),
 		now:     time.Now,
-		content: decode.Options{
+		keep: decode.Options{
 			Capture: c.config.Captured(), MaxContentBytes: c.config.MaxContentBytes, Redactor: redactor,
 		},
 	}

@@ -17,7 +17,7 @@ import (
 // since the agent's name is part of its ids.
 type voices struct {
 	sessions *session.Assembler
-	options  *decoding
+	reading  *reading
 	input    *source
 	// alone says that nobody else may speak: the configuration says the format, or this release has no
 	// decoder for the agent that was found, whose records may look like another's.
@@ -38,8 +38,8 @@ type voice struct {
 }
 
 func newVoices(f *folder, s *source) *voices {
-	v := &voices{sessions: f.sessions, options: &f.reading.options, input: s}
-	v.alone = v.options.fixed != "" || s.format == translate.FormatGeneric
+	v := &voices{sessions: f.sessions, reading: f.reading, input: s}
+	v.alone = f.reading.options.fixed != nil || s.format == translate.FormatGeneric
 	v.home = v.open(s.format, s.agent)
 	v.speaks = v.home
 	return v
@@ -91,7 +91,7 @@ func (v *voices) listen(line []byte) *voice {
 	case sure && f == v.home.format:
 		v.speaks = v.home
 		return nil
-	case !sure || !decodable(f):
+	case !sure || decoders[f] == nil:
 		if v.speaks != v.home {
 			return v.speaks
 		}
@@ -103,7 +103,7 @@ func (v *voices) listen(line []byte) *voice {
 		}
 	}
 	o := v.open(f, detect.Agent(f))
-	o.decoder = v.options.decoder(f, v.options.now())
+	o.decoder = v.reading.decoder(f, v.reading.options.now())
 	v.others = append(v.others, o)
 	return o
 }

@@ -95,8 +95,8 @@ type reading struct {
 // decoding says how lines become units.
 type decoding struct {
 	maxLine int
-	fixed   translate.Format // "" = by detection
-	content decode.Options
+	fixed   []translate.Format // the formats to choose between; nil = all
+	keep    decode.Options
 	now     func() time.Time
 }
 
@@ -199,14 +199,15 @@ func (r *reading) read(s *source) (err error) {
 // judge decides a source's format from its first lines.
 type judge struct {
 	source   *source
+	fixed    []translate.Format
 	detector detect.Detector
 	settled  bool
 }
 
 func (r *reading) judge(s *source) *judge {
-	j := &judge{source: s}
-	if f := r.options.fixed; f != "" {
-		j.set(f)
+	j := &judge{source: s, fixed: r.options.fixed}
+	if len(j.fixed) == 1 {
+		j.set(j.fixed[0])
 	}
 	return j
 }
@@ -228,9 +229,12 @@ func (j *judge) settle() {
 }
 
 func (j *judge) set(f translate.Format) {
+	if j.fixed != nil && !slices.Contains(j.fixed, f) {
+		f = j.fixed[0]
+	}
 	j.settled = true
 	j.source.agent = detect.Agent(f)
-	if !decodable(f) {
+	if decoders[f] == nil {
 		f = translate.FormatGeneric
 	}
 	j.source.format = f
@@ -279,19 +283,17 @@ type decoder interface {
 	Decode(line []byte, out []translate.Decoded) []translate.Decoded
 }
 
-// newDecoder has the decoder of every format that has one.
-var newDecoder = map[translate.Format]func(decode.Options) decoder{
+// decoders has what makes the decoder of each format.
+var decoders = map[translate.Format]func(decode.Options) decoder{
 	translate.FormatClaudeCode: func(o decode.Options) decoder { return claude.NewDecoder(o) },
 	translate.FormatCodexExec:  func(o decode.Options) decoder { return codex.NewDecoder(o) },
 	translate.FormatGeneric:    func(o decode.Options) decoder { return claude.NewGenericDecoder(o) },
 }
 
-func decodable(f translate.Format) bool { return newDecoder[f] != nil }
-
-func (o *decoding) decoder(f translate.Format, now time.Time) decoder {
-	opts := o.content
+func (r *reading) decoder(f translate.Format, now time.Time) decoder {
+	opts := r.options.keep
 	opts.MaxTime = now.Add(futureRecord).UnixNano()
-	return newDecoder[f](opts)
+	return decoders[f](opts)
 }
 
 // decode works on batches until reading ends.
@@ -300,17 +302,17 @@ func (r *reading) decode() {
 		decoder
 		since time.Time
 	}
-	decoders := map[translate.Format]aged{}
+	used := map[translate.Format]aged{}
 	for {
 		select {
 		case <-r.ctx.Done():
 			return
 		case b := <-r.work:
 			now := r.options.now()
-			d, ok := decoders[b.source.format]
+			d, ok := used[b.source.format]
 			if !ok || now.Sub(d.since) > decoderLife {
-				d = aged{r.options.decoder(b.source.format, now), now}
-				decoders[b.source.format] = d
+				d = aged{r.decoder(b.source.format, now), now}
+				used[b.source.format] = d
 			}
 			b.decode(d)
 			close(b.decodedBy)

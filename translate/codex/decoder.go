@@ -197,21 +197,16 @@ func runningTotal(v jsontok.Value) *translate.Total {
 	return t
 }
 
-const unnamedError = "codex reported an error"
-
 // errorRecord decodes an error that ends no turn: a notice, or what turn.failed says again.
 func (d *Decoder) errorRecord(r *row, rec *translate.Record) {
-	rec.Error = d.error(r.message)
+	rec.Failure = d.failure(r.message)
 }
 
-func (d *Decoder) error(message jsontok.Value) *translate.Error {
+func (d *Decoder) failure(message jsontok.Value) *translate.Failure {
 	var buf [64]byte
 	head := string(message.Head(buf[:0], len(buf)-4))
-	return &translate.Error{
-		Message: unnamedError,
-		Text:    d.Text(message, d.Opt.Capture.Responses),
-		Type:    errorType(message),
-		Retry:   isRetry(head),
+	return &translate.Failure{
+		Type: errorType(message), Text: d.Text(message, d.Opt.Capture.Responses), Retry: isRetry(head),
 	}
 }
 

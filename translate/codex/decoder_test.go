@@ -101,8 +101,8 @@ func TestErrors(t *testing.T) {
 		"a status of success":  {`"last status: 200"`, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := &translate.Error{Message: unnamedError, Type: test.typ, Retry: test.retry}
-			got := one(t, Options{}, `{"type":"error","message":`+test.message+`}`).Error
+			want := &translate.Failure{Type: test.typ, Retry: test.retry}
+			got := one(t, Options{}, `{"type":"error","message":`+test.message+`}`).Failure
 			got.Text = translate.Text{}
 			assert.Equal(t, want, got)
 			terminal := one(t, Options{}, `{"type":"turn.failed","error":{"message":`+test.message+`}}`).Terminal

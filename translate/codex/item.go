@@ -159,7 +159,7 @@ func (d *Decoder) itemCompleted(r *row, rec *translate.Record) {
 			rec.Response.Blocks = []translate.Block{b}
 		}
 	default:
-		rec.Error = d.error(it.message)
+		rec.Failure = d.failure(it.message)
 	}
 }
 

@@ -352,6 +352,9 @@ func (s *session) payloads(r *row) {
 	if rec.Turn != nil {
 		s.turnRecord(r)
 	}
+	if rec.Failure != nil {
+		s.failure(r)
+	}
 	if rec.Prompt != nil {
 		s.prompt(r)
 	}
@@ -382,9 +385,6 @@ func (s *session) payloads(r *row) {
 			ErrType: retryType(rec.Retry), Body: "api request is retried",
 		}, 0)
 		r.g.step(translate.Step{Metric: translate.MetricRetries, Value: 1})
-	}
-	if rec.Error != nil {
-		s.error(r)
 	}
 	if rec.Denied != nil {
 		s.deniedRecord(r)
@@ -521,6 +521,20 @@ func (s *session) rateLimit(r *row) {
 		Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "rate_limit",
 		Body: "rate limit status: " + rl.Status,
 	}, 0)
+}
+
+// failure tells of an error that the agent reports.
+func (s *session) failure(r *row) {
+	r.g.act()
+	l := &translate.Log{
+		Event: translate.EventError, Severity: translate.SeverityError, ErrType: firstOf(r.rec.Failure.Type, "error"),
+		Body: s.agent + " reported an error",
+	}
+	text(l, r.rec.Failure.Text)
+	r.log(l, 0)
+	if r.rec.Failure.Retry {
+		s.retried(r)
+	}
 }
 
 // terminal folds the record that ends a turn.

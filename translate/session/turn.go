@@ -179,16 +179,8 @@ func (s *session) agentStates(r *row, c *call, res *translate.Result) {
 	}
 }
 
-// error folds an error that ends no turn, and so decides nothing.
-func (s *session) error(r *row) {
-	e := r.rec.Error
-	r.g.act()
-	l := &translate.Log{Event: translate.EventError, Severity: translate.SeverityError, ErrType: e.Type, Body: e.Message}
-	text(l, e.Text)
-	r.log(l, 0)
-	if !e.Retry {
-		return
-	}
+// retried counts a request that is repeated while its turn runs, or before the turn's first row.
+func (s *session) retried(r *row) {
 	r.g.step(translate.Step{Metric: translate.MetricRetries, Value: 1})
 	if s.main.cur != nil {
 		s.main.cur.retry++
