@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/otelcol-agents/otelcol-agents/internal/voice"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
@@ -46,13 +47,16 @@ func (f *folder) run(ctx context.Context) {
 }
 
 func (f *folder) source(ctx context.Context, s *source) {
-	var v *voices
+	var v *voice.Voices
 	fold := func(b *batch) {
 		if v == nil && len(b.ends) > 0 {
-			v = newVoices(f, s)
+			v = f.voices(s)
 		}
 		for i := range b.ends {
-			v.fold(b, i, &b.skipped)
+			units := b.unitsOf(i)
+			if anew := v.Fold(b.line(i), units, b.arrived(i)); anew != nil {
+				b.skipped.move(reasons(units), reasons(anew))
+			}
 		}
 		f.skipped.add(&b.skipped)
 		f.progress(b.size)
@@ -61,9 +65,22 @@ func (f *folder) source(ctx context.Context, s *source) {
 	}
 	f.batches(ctx, s, fold)
 	if v != nil {
-		v.end()
+		v.End()
 		f.take(s.live)
 	}
+}
+
+func (f *folder) voices(s *source) *voice.Voices {
+	return voice.New(f.sessions, voice.Input{
+		Info:  session.SourceInfo{Format: s.format, Agent: s.agent, ModTime: s.modTime, Live: s.live},
+		Fixed: f.reading.options.fixed != nil,
+		Decoder: func(format translate.Format) voice.Decoder {
+			if decoders[format] == nil {
+				return nil
+			}
+			return f.reading.decoder(format, f.now())
+		},
+	})
 }
 
 // batches gives the source's batches to fold until there are no more.

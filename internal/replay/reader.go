@@ -78,6 +78,14 @@ func (b *batch) unitsOf(i int) []translate.Decoded {
 	return b.units[from:b.unitEnds[i]]
 }
 
+// arrived is when a line of a live source arrived, 0 for one of a file.
+func (b *batch) arrived(i int) int64 {
+	if !b.source.live {
+		return 0
+	}
+	return b.arrival[i]
+}
+
 // reading reads and decodes sources ahead of the fold: files with up to four readers, decoding with one
 // worker a processor. Decoders keep nothing from line to line, so the batches of one large file are
 // decoded side by side too.
@@ -326,20 +334,12 @@ func (b *batch) decode(d decoder) {
 		from := len(b.units)
 		b.units = d.Decode(b.line(i), b.units)
 		b.unitEnds = append(b.unitEnds, len(b.units))
-		b.stamp(i, b.units[from:])
-		b.skipped.move(reasonSet{}, reasons(b.units[from:]))
-	}
-}
-
-// stamp gives the records of a line of a live source their arrival time.
-func (b *batch) stamp(i int, units []translate.Decoded) {
-	if !b.source.live {
-		return
-	}
-	for _, u := range units {
-		if u.Record != nil {
-			u.Record.Arrival = b.arrival[i]
+		for _, u := range b.units[from:] {
+			if u.Record != nil {
+				u.Record.Arrival = b.arrived(i)
+			}
 		}
+		b.skipped.move(reasonSet{}, reasons(b.units[from:]))
 	}
 }
 
