@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/codex"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
 
@@ -392,4 +394,45 @@ func TestCodexAnyRecords(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
+}
+
+// TestCodexSourcesOutOfOrder: the root covers files that were written in another order than they are read.
+func TestCodexSourcesOutOfOrder(t *testing.T) {
+	var want []int64
+	for _, files := range [][]int64{{0, 60, 120}, {120, 60, 0}, {60, 0, 120}} {
+		a := session.New(session.NewConfig())
+		for i, at := range files {
+			src := a.Open(session.SourceInfo{Format: translate.FormatCodexExec, Agent: "codex", ModTime: modTime + at*1e9})
+			dec := codex.NewDecoder(decode.Options{})
+			for _, line := range []string{thread, begin, says(fmt.Sprint(i)), ends(100*(i+1), 0, i)} {
+				units := dec.Decode([]byte(line), nil)
+				a.Step(src, &units[0])
+			}
+			a.End(src)
+		}
+		a.Close()
+		outs := a.Take()
+		check(t, outs)
+		root := roots(outs)[0]
+		want = append(want, root.Start-modTime, root.End-modTime)
+	}
+	assert.Equal(t, []int64{0, 120e9, 0, 120e9, 0, 120e9}, want)
+}
+
+// TestCodexTimedCopies: with times, a source is a copy up to the record that differs (ruling 44).
+func TestCodexTimedCopies(t *testing.T) {
+	timed := func(lines ...string) []byte {
+		for i := range lines {
+			lines[i] = fmt.Sprintf(`{"timestamp":"2026-10-20T08:00:%02dZ",%s`, i, lines[i][1:])
+		}
+		return []byte(strings.Join(lines, "\n"))
+	}
+	a := session.New(session.NewConfig())
+	read(t, a, timed(thread, begin, ls, says("a"), ends(100, 0, 7)), settings{}, false)
+	read(t, a, timed(thread, begin, ls, says("b"), ends(130, 0, 9)), settings{}, false)
+	a.Close()
+	outs := a.Take()
+	check(t, outs)
+	assert.Equal(t, []string{"shell ok"}, tools(outs))
+	assert.Equal(t, []string{"in=100 read=0 out=7", "in=30 read=0 out=2"}, chats(outs))
 }

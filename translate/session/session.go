@@ -703,9 +703,7 @@ func (s *session) settleTimes() {
 	}
 	s.unresolved = 0
 	for _, g := range s.segs {
-		if g.first < ordinalEnd {
-			g.first, g.last = s.resolveSpan(g.first, g.last)
-		}
+		g.settleTimes()
 		g.flush()
 	}
 }
