@@ -52,6 +52,9 @@ func TestParse(t *testing.T) {
 	require.NoError(t, c.Validate())
 	assert.Equal(t, translate.Capture{Prompts: true, Raw: true}, c.Captured())
 	assert.Equal(t, []translate.Format{translate.FormatClaudeCode}, c.Fixed())
+	c.Format = "codex"
+	require.NoError(t, c.Validate())
+	assert.Equal(t, []translate.Format{translate.FormatCodexExec}, c.Fixed())
 }
 
 func TestParseKeepsDefaults(t *testing.T) {
