@@ -11,6 +11,7 @@ type Format string
 // The decoders this release has, and Generic for a source that no rule recognises.
 const (
 	FormatClaudeCode Format = "claude_code"
+	FormatCodexExec  Format = "codex_exec"
 	FormatGeneric    Format = "generic"
 )
 
@@ -67,8 +68,10 @@ type Record struct {
 	MCP            []string // names of MCP servers, longest name first; nil when not stated
 
 	Start      *Start
+	Turn       *Turn
 	Response   *Response
 	Chunk      *Chunk
+	Failure    *Failure
 	Prompt     *Prompt
 	Interrupt  bool // a person interrupted the agent
 	Results    []Result
@@ -97,6 +100,18 @@ func (a AgentRef) Main() bool { return a.Parent == "" && a.ID == "" }
 type Start struct {
 	Model          string
 	PermissionMode string
+}
+
+// Turn tells where processes and turns begin in a format whose rows name neither (Codex exec).
+type Turn struct {
+	Process bool // a process begins: it numbers its items anew, and its first row begins a turn
+	Begin   bool // a turn begins
+}
+
+// Total is the running total of a thread. Input includes both kinds of cache, Output includes
+// Reasoning. A field that is not OK was not told.
+type Total struct {
+	Input, CacheRead, CacheWrite, Output, Reasoning Opt[int64]
 }
 
 // Usage is token usage of one response in disjoint classes. A field that is not OK was not
@@ -132,6 +147,10 @@ type Response struct {
 	APIError   bool   // a synthetic row that reports an error of the API
 	Error      string // its class, for example authentication_failed
 	HTTPStatus int    // 0 when not stated
+	// PerTurn says that the format tells a model's work by turns only: the row belongs to the one
+	// response that stands for its turn, and each of its texts is a message of its own.
+	PerTurn bool
+	Total   *Total // instead of Usage where a thread's running total is told
 }
 
 // BlockKind is the kind of a content block.
@@ -152,7 +171,7 @@ type Block struct {
 	Kind    BlockKind
 	Text    Text
 	Call    *Call
-	Result  *Result  // BlockServerResult
+	Result  *Result  // BlockServerResult; of a BlockCall where one row tells the call and its result
 	Unknown *Unknown // BlockUnknown, a malformed call included
 }
 
@@ -201,6 +220,7 @@ type Call struct {
 	MCPServer  string // set by decoders that know it from fields; else the session splits Name
 	MCPTool    string
 	Keys       []string // sorted top-level keys of the block, for unknown calls
+	Type       string   // type of the block, "" = tool_use
 	RawBytes   int      // size of the block
 	Raw        Text     // the block; only under capture raw
 }
@@ -228,7 +248,16 @@ type Result struct {
 	Added       Opt[int64] // lines added by an edit
 	Removed     Opt[int64] // lines removed
 	Success     Opt[bool]  // verdict that overrides IsError and Interrupted
-	Unknown     *Unknown   // how to report it if no call ever comes
+	Outcome     string     // the call's outcome where the record states it; Success is then the events' verdict
+	Agents      []AgentState
+	Unknown     *Unknown // how to report it if no call ever comes
+}
+
+// AgentState is what a call that starts, asks or ends subagents says about one of them.
+type AgentState struct {
+	ID     string
+	Ended  bool
+	Failed bool
 }
 
 // TaskEnd is the end of a background task told by the result of another call.
@@ -338,6 +367,13 @@ type Terminal struct {
 	Denials     []string     // ids of calls that were denied in this turn
 	DenialCount int
 	Index       Opt[int64] // result_index
+}
+
+// Failure is an error that the agent reports while it works. It does not decide the outcome.
+type Failure struct {
+	Type  string // value of error.type, "" when not stated
+	Text  Text   // its words; Content only under capture responses
+	Retry bool   // the notice of a request that will be repeated
 }
 
 // ModelUsage is the running total of one model.

@@ -25,6 +25,8 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/codex"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/detect"
 	"github.com/otelcol-agents/otelcol-agents/translate/ids"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
@@ -44,6 +46,8 @@ var captured = map[string]translate.Capture{
 	"images-in-results": {ToolResults: true},
 	"read-ranges":       {ToolArguments: true},
 	"plain-run":         {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Identity: true},
+	"codex-plain-run":   {Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true},
+	"codex-secrets":     {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Raw: true},
 }
 
 type settings struct {
@@ -55,43 +59,74 @@ func settingsOf(name string) settings {
 	return settings{capture: captured[name], turn: strings.HasPrefix(name, "turn-mode")}
 }
 
+type lineDecoder interface {
+	Decode(line []byte, out []translate.Decoded) []translate.Decoded
+}
+
+// formatOf is the format of a stream that has a decoder.
+func formatOf(data []byte) translate.Format {
+	var d detect.Detector
+	for line := range bytes.Lines(data) {
+		if f, ok := d.Observe(line); ok && f == translate.FormatCodexExec {
+			return f
+		}
+	}
+	return translate.FormatClaudeCode
+}
+
 // fold reads one stream from its bytes, as replay does with a file.
 func fold(t testing.TB, data []byte, set settings) []translate.Output {
 	t.Helper()
-	red, err := redact.New(true, nil)
-	require.NoError(t, err)
-	dec := claude.NewDecoder(claude.Options{Capture: set.capture, MaxContentBytes: 8192, Redactor: red})
 	cfg := session.NewConfig()
 	cfg.Capture, cfg.Turn = set.capture, set.turn
 	cfg.Prices = price.NewBook(price.Default())
 	a := session.New(cfg)
-	agent := detect.Agent(translate.FormatClaudeCode)
-	src := a.Open(session.SourceInfo{Format: translate.FormatClaudeCode, Agent: agent, ModTime: modTime})
-	named := false
+	read(t, a, data, set, false)
+	a.Close()
+	return a.Take()
+}
+
+// read folds one source. A live one gets a record a second.
+func read(t testing.TB, a *session.Assembler, data []byte, set settings, live bool) {
+	t.Helper()
+	red, err := redact.New(true, nil)
+	require.NoError(t, err)
+	opts := decode.Options{Capture: set.capture, MaxContentBytes: 8192, Redactor: red}
+	format := formatOf(data)
+	var dec lineDecoder = claude.NewDecoder(opts)
+	if format == translate.FormatCodexExec {
+		dec = codex.NewDecoder(opts)
+	}
+	agent := detect.Agent(format)
+	src := a.Open(session.SourceInfo{Format: format, Agent: agent, ModTime: modTime, Live: live})
+	named, arrival := false, modTime
 	var units []translate.Decoded
 	for line := range bytes.SplitSeq(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\n")) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
+		arrival += int64(time.Second)
 		units = dec.Decode(bytes.Clone(line), units[:0])
 		for i := range units {
-			if r := units[i].Record; !named && r != nil && r.Context == nil {
+			r := units[i].Record
+			if !named && r != nil && r.Context == nil {
 				src.Derive(ids.Session(agent, line))
 				named = true
+			}
+			if live && r != nil {
+				r.Arrival = arrival
 			}
 			a.Step(src, &units[i])
 		}
 	}
 	a.End(src)
-	a.Close()
-	return a.Take()
 }
 
 func situations(t testing.TB) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
-	for _, pattern := range []string{"../testdata/claude/*.jsonl", "../testdata/lines/*.jsonl", "../testdata/sessions/*.jsonl"} {
+	for _, pattern := range []string{"../testdata/claude/*.jsonl", "../testdata/codex/*.jsonl", "../testdata/lines/*.jsonl", "../testdata/sessions/*.jsonl"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, f := range files {
@@ -283,6 +318,7 @@ func contents(data []byte) []string {
 			secret := slices.Contains([]string{
 				"text", "thinking", "content", "command", "file_path", "prompt", "stdout",
 				"pattern", "result", "old_string", "new_string", "cwd", "summary", "description", "message",
+				"aggregated_output", "path", "query", "diff", "town",
 			}, key)
 			if secret && len(v) >= 12 && strings.ContainsAny(v, " /") {
 				q, err := json.Marshal(v)

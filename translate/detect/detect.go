@@ -13,7 +13,6 @@ import (
 // translate.FormatGeneric, under the name that Agent gives.
 const (
 	FormatClaudeCodeTranscript translate.Format = "claude_code_transcript"
-	FormatCodexExec            translate.Format = "codex_exec"
 	FormatCodexRollout         translate.Format = "codex_rollout"
 	FormatCline                translate.Format = "cline"
 	FormatClineLegacy          translate.Format = "cline_legacy"
@@ -31,7 +30,7 @@ const (
 var agents = map[translate.Format]string{
 	translate.FormatClaudeCode: "claude-code",
 	FormatClaudeCodeTranscript: "claude-code",
-	FormatCodexExec:            "codex",
+	translate.FormatCodexExec:  "codex",
 	FormatCodexRollout:         "codex",
 	FormatCline:                "cline",
 	FormatClineLegacy:          "cline",

@@ -38,7 +38,7 @@ var (
 
 // rules is the detection table: the first rule that matches a record decides.
 var rules = []rule{
-	{format: FormatCodexExec, match: func(f *facts) bool {
+	{format: translate.FormatCodexExec, match: func(f *facts) bool {
 		return f.typ == "thread.started" || strings.HasPrefix(f.typ, "turn.") || strings.HasPrefix(f.typ, "item.")
 	}},
 	{format: FormatCodexRollout, match: func(f *facts) bool {

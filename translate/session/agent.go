@@ -34,7 +34,9 @@ type agent struct {
 	first, last int64
 	evidence    bool // it ran (ruling 10)
 	background  bool
+	detached    bool // it does not end with its launcher
 	quietTask   bool // no orchestration events
+	quietStart  bool // its start was told elsewhere, if at all
 	started     bool // subagent_started is out
 	ended       bool
 	failed      bool
@@ -182,7 +184,7 @@ func (ag *agent) start(t int64) {
 	ag.started = true
 	ag.seg.subagents++
 	ag.touch(t)
-	if !ag.quietTask {
+	if !ag.quietTask && !ag.quietStart {
 		ag.log("subagent_started", t, translate.SeverityInfo, translate.Opt[bool]{})
 	}
 }
@@ -207,7 +209,7 @@ func (ag *agent) end(failed bool, t int64) {
 	}
 	ag.ended, ag.failed, ag.known = true, failed, true
 	ag.touch(t)
-	if !ag.background && ag.launcher != nil && !ag.launcher.done {
+	if !ag.background && !ag.detached && ag.launcher != nil && !ag.launcher.done {
 		return // its launcher's result is still to come and may tell a failure
 	}
 	ag.finish(t)

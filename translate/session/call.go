@@ -14,7 +14,8 @@ import (
 
 // call is one tool call, from its block to its result.
 type call struct {
-	id, name  string
+	id        string // unique among the calls of the session that are open
+	name      string
 	launch    bool
 	agentType string
 	asked     bool            // to run in the background
@@ -88,28 +89,32 @@ func (s *session) openCount(id string, ag *agent) int {
 // call folds a call block. A call is known by its id and the response that issued it, since some
 // providers restart tool ids in every response; a repeated block of the same response is the same call.
 func (s *session) call(r *row, resp *response, tc *translate.Call) *call {
-	issued := hash(resp.id, tc.ID)
+	id, issued := tc.ID, hash(resp.id, tc.ID)
+	if resp.synthetic {
+		id = r.f.itemID(tc.ID)
+		issued = hash("", id)
+	}
 	if _, known := s.issued[issued]; known {
 		return nil
 	}
 	s.issued[issued] = struct{}{}
 	g := resp.seg
 	c := &call{
-		c: tc, id: tc.ID, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: resp.agent, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
+		c: tc, id: id, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: resp.agent, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
 		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: resp.id},
 	}
-	s.calls[tc.ID] = append(s.calls[tc.ID], c)
+	s.calls[id] = append(s.calls[id], c)
 	s.open = append(s.open, c)
 	g.open++
 	g.units++
 	g.toolCalls++
 	g.tools[tc.Name]++
 	s.bound()
-	if ag := s.agents[tc.ID]; ag != nil {
+	if ag := s.agents[id]; ag != nil {
 		ag.attach(c)
 	}
-	if e := s.early[tc.ID]; e != nil {
-		delete(s.early, tc.ID)
+	if e := s.early[id]; e != nil {
+		delete(s.early, id)
 		s.answer(c, e.res, e.t)
 	}
 	return c
@@ -222,6 +227,8 @@ func (c *call) decide() {
 		if c.taskStatus != "" {
 			c.finish(taskOutcome(c.taskStatus), max(c.taskAt, c.resultAt))
 		}
+	case res != nil && res.Outcome != "":
+		c.finish(res.Outcome, c.end)
 	case s.denied[c.id] && (res == nil || res.IsError || res.Denied):
 		c.finish(translate.ToolDenied, c.end)
 	case res == nil:
@@ -303,7 +310,7 @@ func (c *call) finish(outcome string, end int64) {
 	}
 	c.end = max(c.start, end)
 	g.touch(c.end)
-	if c.child != nil && !c.child.sent {
+	if c.child != nil && !c.child.sent && !c.child.detached {
 		failed := outcome == translate.ToolError || outcome == translate.ToolKilled
 		known := outcome != translate.ToolIncomplete && outcome != translate.ToolInterrupted
 		if c.child.ended {
@@ -318,7 +325,7 @@ func (c *call) finish(outcome string, end int64) {
 	}
 
 	t := &translate.ToolAttrs{
-		Name: c.name, CallID: c.id, Outcome: outcome, Kind: toolKind(c.c), ArgBytes: int64(c.c.ArgBytes),
+		Name: c.name, CallID: c.c.ID, Outcome: outcome, Kind: toolKind(c.c), ArgBytes: int64(c.c.ArgBytes),
 		Background: c.bg, ServerSide: c.server, Extension: c.server, Args: c.c.Args.Content, ExitCode: c.exit,
 		MCPServer: c.c.MCPServer, MCPTool: c.c.MCPTool,
 	}
@@ -432,7 +439,9 @@ var opEvents = map[translate.OpKind]translate.Event{
 // events sends the normalized events of the call: one per operation, in their order.
 func (c *call) events(outcome string, exit translate.Opt[int64]) {
 	success := translate.Opt[bool]{}
-	if c.result != nil || c.taskStatus != "" || outcome == translate.ToolDenied {
+	if c.result != nil && c.result.Outcome != "" {
+		success = c.result.Success
+	} else if c.result != nil || c.taskStatus != "" || outcome == translate.ToolDenied {
 		success = translate.Some(outcome == translate.ToolOK)
 	} // else it was open at the end: the agent did try, nobody knows with what result
 	for i := range c.c.Ops {
@@ -446,7 +455,7 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 		}
 		l := &translate.Log{
 			Event: opEvents[op.Kind], Severity: translate.SeverityInfo, Time: c.end, Success: success,
-			Tool: c.name, CallID: c.id, Query: op.Query.Content, Command: op.Command.Content,
+			Tool: c.name, CallID: c.c.ID, Query: op.Query.Content, Command: op.Command.Content,
 		}
 		if op.Success.OK {
 			l.Success = op.Success
@@ -473,11 +482,11 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 			}
 		case translate.OpUnknown:
 			l.Severity, l.Reason = translate.SeverityDebug, translate.UnknownTool
-			l.RecordType = "tool_use"
+			l.RecordType = firstOf(c.c.Type, "tool_use")
 			l.RawBytes, l.RawKeys, l.Raw = translate.Some(int64(c.c.RawBytes)), c.c.Keys, c.c.Raw.Content
 		}
 		l.StartLine, l.EndLine = op.Start, op.End
-		if op.Kind != translate.OpUnknown && l.Success.OK && !l.Success.V {
+		if failed := l.Success.OK && !l.Success.V || !l.Success.OK && outcome == translate.ToolError; failed && op.Kind != translate.OpUnknown {
 			l.Severity = translate.SeverityWarn
 		}
 		l.Body = eventBody(l, outcome)
@@ -497,11 +506,11 @@ func eventBody(l *translate.Log, outcome string) string {
 
 // launchEvent tells of a launch that gave no subagent.
 func (c *call) launchEvent(outcome string) {
-	if c.child != nil && c.child.evidence {
+	if c.child != nil && c.child.evidence || !c.launch {
 		return
 	}
 	l := &translate.Log{
-		Event: translate.EventOrchestration, Time: c.end, Tool: c.name, CallID: c.id,
+		Event: translate.EventOrchestration, Time: c.end, Tool: c.name, CallID: c.c.ID,
 		SubagentType: firstOf(c.agentType, unnamed),
 	}
 	switch outcome {

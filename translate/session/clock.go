@@ -47,17 +47,49 @@ type feed struct {
 	hashes []uint64 // of its records without an id, in order
 	model  *feed    // the earlier source that it has followed so far
 	fresh  bool     // it went its own way
+	held   []held   // its untimed copies since the latest turn began
+	// decided says that the turn of the latest copy has ended: it is a copy for good.
+	decided bool
+
+	process    int  // of the latest record, among those of the session that number their items; 0 = none yet
+	newProcess bool // a process began that told nothing yet
+	thread     thread
 }
 
+// held is a copy that may prove to be none.
+type held struct {
+	rec      *translate.Record
+	t        int64
+	measured bool
+}
+
+// maxHeld bounds the records of one turn that are held while they repeat an earlier source.
+const maxHeld = 1 << 16
+
 // copied reports whether a record without an id repeats an earlier source of the session. A source
-// that begins with the records of an earlier one is a copy for as long as it follows it (ruling 44).
-func (f *feed) copied(hash uint64) bool {
+// that begins with the records of an earlier one is a copy for as long as it follows it (ruling 44):
+// where it goes another way, timed records are new from there on, untimed ones from the beginning of
+// their turn on, since two runs of one thread may begin alike. takeHeld then has the latter.
+func (f *feed) copied(rec *translate.Record, t int64, measured bool) bool {
 	i := len(f.hashes)
-	f.hashes = append(f.hashes, hash)
-	if f.fresh {
+	f.hashes = append(f.hashes, rec.Hash)
+	switch {
+	case f.fresh:
 		return false
+	case f.follows(i):
+		f.hold(held{rec, t, measured})
+		return true
+	case f.model != nil && i == len(f.model.hashes):
+		f.held = nil // it goes on where the earlier source ended, perhaps in the middle of a turn
+		f.process = f.model.process
 	}
-	if f.model != nil && i < len(f.model.hashes) && f.model.hashes[i] == hash {
+	f.fresh = true
+	return false
+}
+
+// follows reports whether the records up to the i-th are those of an earlier source.
+func (f *feed) follows(i int) bool {
+	if f.model != nil && i < len(f.model.hashes) && f.model.hashes[i] == f.hashes[i] {
 		return true
 	}
 	for _, o := range f.s.feeds {
@@ -69,8 +101,26 @@ func (f *feed) copied(hash uint64) bool {
 			return true
 		}
 	}
-	f.fresh = true
 	return false
+}
+
+func (f *feed) hold(h held) {
+	rec := h.rec
+	if rec.Turn != nil || rec.Start != nil || rec.Prompt != nil {
+		f.held, f.decided = f.held[:0], false
+	}
+	if rec.Time == 0 && !f.decided && len(f.held) < maxHeld {
+		f.held = append(f.held, h)
+	}
+	if rec.Terminal != nil {
+		f.held, f.decided = nil, true
+	}
+}
+
+func (f *feed) takeHeld() []held {
+	h := f.held
+	f.held = nil
+	return h
 }
 
 // record gives the record its time and folds it.
@@ -159,9 +209,14 @@ func (f *feed) fold(rec *translate.Record, t int64, measured bool) {
 	f.s.record(f, rec, end, measured)
 }
 
-// diagnostic folds a line that is no record: it takes the time of the record before it.
+// diagnostic folds a line that is no record: it takes the time of the record before it, of the source
+// or else of the session.
 func (f *feed) diagnostic(d *translate.Diagnostic) {
-	f.s.diagnostic(d, f.last)
+	t := f.last
+	if t == 0 {
+		t = f.s.latest
+	}
+	f.s.diagnostic(d, t)
 }
 
 // end folds what still waits and fixes what ordinals stand for.

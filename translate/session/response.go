@@ -10,7 +10,6 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/ids"
-	"github.com/otelcol-agents/otelcol-agents/translate/price"
 )
 
 // response is one response of a model, however many rows it was written in.
@@ -32,8 +31,11 @@ type response struct {
 	ttft   translate.Opt[int64]
 	retry  int64
 	done   bool
-	source *running // where it was seen last, and in which turn
-	turn   int
+	// synthetic says that it stands for the responses of a turn, one of the process with that number.
+	synthetic bool
+	process   int
+	source    *running // where it was seen last, and in which turn
+	turn      int
 
 	textBytes, thinkBytes int
 	text, think           strings.Builder
@@ -42,6 +44,8 @@ type response struct {
 	unknowns              []*translate.Unknown
 	server                []*call
 	out                   []part
+	outBytes              int  // of out
+	cut                   bool // some text or part of it was cut
 	in                    []translate.Text
 	logs                  int // logs of text sent so far: late rows number on
 
@@ -93,10 +97,7 @@ func (s *session) openResponse(r *row, id string) *response {
 	ag := r.ag
 	s.complete(ag)
 	s.endAbandoned(ag)
-	source := id
-	if source == "" {
-		source = firstOf(r.rec.UUID, r.source)
-	}
+	source := firstOf(id, r.unit, r.rec.UUID, r.source)
 	resp := &response{
 		id: source, key: id, agent: ag, seg: r.g, start: r.t, first: r.t, last: r.t,
 		node: node{seg: r.g, kind: ids.KindResponse, a: source},
@@ -148,7 +149,12 @@ func (s *session) response(r *row) {
 		}
 		return
 	}
-	resp := s.openResponse(r, rr.ID)
+	var resp *response
+	if rr.PerTurn {
+		resp = s.turnResponse(r)
+	} else {
+		resp = s.openResponse(r, rr.ID)
+	}
 	if resp.agent.main {
 		resp.seg.interrupted = false
 	}
@@ -156,8 +162,8 @@ func (s *session) response(r *row) {
 	for i := range rr.Blocks {
 		s.block(r, resp, &rr.Blocks[i])
 	}
-	if resp.done {
-		resp.events(r.t) // a late row: its text is told on its own
+	if resp.done || resp.synthetic {
+		resp.events(r.t) // a late row, or a message of a turn: its text is told on its own
 	}
 }
 
@@ -175,9 +181,10 @@ func (resp *response) row(r *row, rr *translate.Response) {
 	if rr.StopReason != "" {
 		resp.stop = rr.StopReason
 	}
-	if rr.Usage != nil {
+	if u := r.g.s.usageOf(r, rr); u != nil {
 		resp.has = true
-		mergeUsage(&resp.usage, rr.Usage)
+		resp.finals = resp.finals || rr.Total != nil
+		mergeUsage(&resp.usage, u)
 	}
 	r.g.s.a.count(r, resp)
 }
@@ -199,7 +206,7 @@ func (s *session) block(r *row, resp *response, b *translate.Block) {
 		resp.textCut = resp.textCut || b.Text.Cut
 		s.keep(&resp.text, b.Text.Content, &resp.textCut)
 		if b.Text.Content != "" && s.a.cfg.Capture.Responses {
-			resp.out = append(resp.out, part{Type: "text", Content: b.Text.Content})
+			resp.say(part{Type: "text", Content: b.Text.Content})
 		}
 	case translate.BlockThinking:
 		resp.thinkBytes += b.Text.Bytes
@@ -207,12 +214,17 @@ func (s *session) block(r *row, resp *response, b *translate.Block) {
 		resp.thinkCut = resp.thinkCut || b.Text.Cut
 		s.keep(&resp.think, b.Text.Content, &resp.thinkCut)
 		if b.Text.Content != "" && s.a.cfg.Capture.Reasoning {
-			resp.out = append(resp.out, part{Type: "reasoning", Content: b.Text.Content})
+			resp.say(part{Type: "reasoning", Content: b.Text.Content})
 		}
 	case translate.BlockCall:
-		c := s.call(r, resp, b.Call)
+		var c *call
+		if resp.synthetic {
+			c = s.item(r, resp, b)
+		} else {
+			c = s.call(r, resp, b.Call)
+		}
 		if c != nil && b.Call.Args.Content != "" && !b.Call.Args.Cut {
-			resp.out = append(resp.out, part{Type: "tool_call", ID: b.Call.ID, Name: b.Call.Name, Arguments: rawJSON(b.Call.Args.Content)})
+			resp.say(part{Type: "tool_call", ID: b.Call.ID, Name: b.Call.Name, Arguments: rawJSON(b.Call.Args.Content)})
 		}
 	case translate.BlockServerCall:
 		if c := s.call(r, resp, b.Call); c != nil {
@@ -224,6 +236,17 @@ func (s *session) block(r *row, resp *response, b *translate.Block) {
 	case translate.BlockUnknown:
 		resp.unknowns = append(resp.unknowns, b.Unknown)
 	}
+}
+
+// say adds a part to the captured output. A turn has no end of parts, so that what stands for one keeps
+// no more than a value may have.
+func (resp *response) say(p part) {
+	resp.outBytes += len(p.Content) + len(p.Arguments)
+	if resp.synthetic && resp.outBytes > resp.agent.s.a.cfg.MaxContent {
+		resp.cut = true
+		return
+	}
+	resp.out = append(resp.out, p)
 }
 
 // rawJSON keeps redacted arguments as JSON, or as a string where redaction left no valid JSON.
@@ -307,8 +330,8 @@ func (resp *response) complete() {
 		}
 	}
 	chat := &translate.ChatAttrs{
-		Provider: price.Provider(resp.model), Model: resp.model, ResponseID: resp.key, TTFT: resp.ttft,
-		Retries: resp.retry, UsageIncomplete: !resp.final(),
+		Provider: s.provider(resp.model), Model: resp.model, ResponseID: resp.key, TTFT: resp.ttft,
+		Retries: resp.retry, UsageIncomplete: !resp.final(), Synthetic: resp.synthetic,
 	}
 	if resp.stop != "" {
 		chat.FinishReasons = []string{resp.stop}
@@ -333,14 +356,14 @@ func (resp *response) complete() {
 			sp.Cut = sp.Cut || t.Cut
 		}
 		chat.Input = messages("user", in, "")
-		sp.Cut = sp.Cut || resp.textCut || resp.thinkCut
+		sp.Cut = sp.Cut || resp.cut
 	}
 	g.span(sp, &resp.node, resp.agent.nodeIn(g))
 	if !resp.final() {
 		g.acc.incomplete++
 	}
 	label := s.a.label(resp.model)
-	if resp.timed && resp.start >= ordinalEnd {
+	if resp.timed && resp.start >= ordinalEnd && !resp.synthetic { // the time of a turn is not a model's
 		g.step(translate.Step{
 			Metric: translate.MetricInferenceDuration, Value: seconds(resp.last - resp.start), Model: label,
 			Provider: chat.Provider,
@@ -362,7 +385,7 @@ func (resp *response) complete() {
 
 // iteration sends the span of a second model's usage.
 func (resp *response) iteration(n int, it *iteration) {
-	chat := &translate.ChatAttrs{Provider: price.Provider(it.model), Model: it.model, Usage: chatUsage(&it.usage), Synthetic: true}
+	chat := &translate.ChatAttrs{Provider: resp.agent.s.provider(it.model), Model: it.model, Usage: chatUsage(&it.usage), Synthetic: true}
 	if it.price == priceKnown {
 		chat.Cost, chat.CostSource = translate.Some(it.cost), "estimated"
 	}
@@ -392,6 +415,8 @@ func (resp *response) events(t int64) {
 	}
 	resp.logs++
 	resp.hasText, resp.hasThink, resp.textBytes, resp.thinkBytes, resp.unknowns = false, false, 0, 0, nil
+	resp.cut = resp.cut || resp.textCut || resp.thinkCut
+	resp.textCut, resp.thinkCut = false, false
 	resp.text, resp.think = strings.Builder{}, strings.Builder{}
 }
 

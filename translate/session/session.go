@@ -58,6 +58,10 @@ type session struct {
 	denied    map[string]bool
 	seen      map[uint64]struct{} // hashes of record uuids
 	ordinal   int                 // records so far: the source id of what has no id
+	turn      *response           // stands for the latest turn, in formats that tell no single responses
+	turns     int                 // how many responses stand for turns
+	processes int                 // how many processes numbered their items
+	highest   translate.Total     // of the thread's running totals
 
 	used      map[string]*usedModel   // by label
 	lines     []*translate.Diagnostic // before the first record
@@ -121,9 +125,19 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 			return
 		}
 		s.seen[h] = struct{}{}
-	} else if rec.UUID == "" && rec.Hash != 0 && f.copied(rec.Hash) {
-		return
+	} else if rec.UUID == "" && rec.Hash != 0 {
+		if f.copied(rec, t, measured) {
+			return
+		}
+		for _, h := range f.takeHeld() {
+			s.accept(f, h.rec, h.t, h.measured)
+		}
 	}
+	s.accept(f, rec, t, measured)
+}
+
+// accept folds a record that is no copy.
+func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool) {
 	s.ordinal++
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
@@ -173,6 +187,7 @@ type row struct {
 	ag       *agent
 	g        *segment
 	source   string // what its log records are named after
+	unit     string // what its response is named after, where that has no id
 }
 
 // ties reports whether every result of the record belongs to a call of an earlier segment: such a row
@@ -240,7 +255,7 @@ func (s *session) segmentFor(rec *translate.Record, ag *agent, t int64) *segment
 // cuts reports whether a record of the main agent can begin a segment.
 func cuts(rec *translate.Record) bool {
 	return rec.Start != nil || rec.Prompt != nil || rec.Response != nil || rec.Interrupt ||
-		rec.Chunk != nil && rec.Chunk.Kind == translate.ChunkStart
+		rec.Chunk != nil && rec.Chunk.Kind == translate.ChunkStart || rec.Turn != nil && rec.Turn.Begin
 }
 
 type cut uint8
@@ -260,11 +275,14 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 		if r := s.responses[rec.Response.ID]; r != nil && rec.Response.ID != "" {
 			return noCut
 		}
+		if rec.Response.PerTurn && s.turn != nil && !s.broken {
+			return noCut
+		}
 	}
 	if s.broken {
 		return byGap
 	}
-	if s.a.cfg.Turn && rec.Prompt != nil {
+	if s.a.cfg.Turn && (rec.Prompt != nil || rec.Turn != nil && rec.Turn.Begin) {
 		return bySize
 	}
 	if t >= ordinalEnd && g.first >= ordinalEnd {
@@ -289,6 +307,7 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 func (s *session) begin(rec *translate.Record, t int64, how cut) {
 	prev := s.cur
 	s.complete(s.main)
+	s.turn = nil
 	prev.cut, prev.sized = true, how == bySize && prev.terminal == nil
 	s.broken = false
 	s.caller = s.callerOf()
@@ -338,6 +357,12 @@ func (s *session) payloads(r *row) {
 	rec := r.rec
 	if rec.Start != nil {
 		s.startRecord(r)
+	}
+	if rec.Turn != nil {
+		s.turnRecord(r)
+	}
+	if rec.Failure != nil {
+		s.failure(r)
 	}
 	if rec.Prompt != nil {
 		s.prompt(r)
@@ -416,12 +441,7 @@ func (s *session) startRecord(r *row) {
 func (s *session) prompt(r *row) {
 	g := r.g
 	s.complete(s.main)
-	for _, c := range s.open {
-		if c.cutAt == 0 && !c.bg {
-			c.cutAt = r.t
-			s.abandoned++
-		}
-	}
+	s.abandon(r.t)
 	g.prompts++
 	g.interrupted = false
 	s.main.prompted = true
@@ -430,6 +450,16 @@ func (s *session) prompt(r *row) {
 	text(l, r.rec.Prompt.Text)
 	r.log(l, 0)
 	g.step(translate.Step{Metric: translate.MetricPrompts, Value: 1})
+}
+
+// abandon marks the calls that a prompt leaves behind open.
+func (s *session) abandon(t int64) {
+	for _, c := range s.open {
+		if c.cutAt == 0 && !c.bg {
+			c.cutAt = t
+			s.abandoned++
+		}
+	}
 }
 
 // text puts a message into a log: its size, and its content where it was captured.
@@ -500,6 +530,20 @@ func (s *session) rateLimit(r *row) {
 		Event: translate.EventWarning, Severity: translate.SeverityWarn, WarningCode: "rate_limit",
 		Body: "rate limit status: " + rl.Status,
 	}, 0)
+}
+
+// failure tells of an error that the agent reports.
+func (s *session) failure(r *row) {
+	r.g.act()
+	l := &translate.Log{
+		Event: translate.EventError, Severity: translate.SeverityError, ErrType: firstOf(r.rec.Failure.Type, "error"),
+		Body: s.agent + " reported an error",
+	}
+	text(l, r.rec.Failure.Text)
+	r.log(l, 0)
+	if r.rec.Failure.Retry {
+		s.retried(r)
+	}
 }
 
 // terminal folds the record that ends a turn.
@@ -668,11 +712,22 @@ func (s *session) settleTimes() {
 	}
 	s.unresolved = 0
 	for _, g := range s.segs {
-		if g.first < ordinalEnd {
-			g.first, g.last = s.resolve(g.first), s.resolve(g.last)
-		}
+		g.settleTimes()
 		g.flush()
 	}
+}
+
+// resolveSpan is the time from the first to the last of the rows from one ordinal to another. Sources
+// need not have been written in the order in which they are read.
+func (s *session) resolveSpan(first, last int64) (from, to int64) {
+	a, b := s.resolve(first), s.resolve(last)
+	from, to = min(a, b), max(a, b)
+	for _, f := range s.feeds {
+		if n := int64(f.src.n); f.ordinal > 0 && n >= first>>ordinalBits && (n <= last>>ordinalBits || last >= ordinalEnd) {
+			from, to = min(from, f.at(1)), max(to, f.at(f.ordinal))
+		}
+	}
+	return from, to
 }
 
 // close ends every open unit and sends the roots.
