@@ -10,8 +10,10 @@ type Format string
 
 // The decoders this release has, and Generic for a source that no rule recognises.
 const (
-	FormatClaudeCode Format = "claude_code"
-	FormatGeneric    Format = "generic"
+	FormatClaudeCode  Format = "claude_code"
+	FormatCline       Format = "cline"
+	FormatClineLegacy Format = "cline_legacy"
+	FormatGeneric     Format = "generic"
 )
 
 // Opt is a value that the input may leave out. The zero Opt is absent, which is not the same as a
@@ -69,6 +71,9 @@ type Record struct {
 	Start      *Start
 	Response   *Response
 	Chunk      *Chunk
+	Calls      []Call // calls that stand outside of a response's rows
+	Failure    *Failure
+	Loop       *Loop // in formats that do not name the agent of a record
 	Prompt     *Prompt
 	Interrupt  bool // a person interrupted the agent
 	Results    []Result
@@ -132,6 +137,14 @@ type Response struct {
 	APIError   bool   // a synthetic row that reports an error of the API
 	Error      string // its class, for example authentication_failed
 	HTTPStatus int    // 0 when not stated
+
+	// Loose marks the rows of formats in which neither rows nor responses have an id of the provider: a row
+	// belongs to the response that its agent is writing, usage comes once and is the last word, and only a
+	// response with usage counts as a model call. Where no row names the model, the program's start or
+	// terminal record does.
+	Loose bool
+	Local string       // what a loose response is known by within its session, "" = by its place
+	Cost  Opt[float64] // USD, as the agent reports it for this response
 }
 
 // BlockKind is the kind of a content block.
@@ -228,7 +241,16 @@ type Result struct {
 	Added       Opt[int64] // lines added by an edit
 	Removed     Opt[int64] // lines removed
 	Success     Opt[bool]  // verdict that overrides IsError and Interrupted
+	NoVerdict   bool       // nothing tells whether the call succeeded; it counts as ok, its events do not say so
+	Items       []Item     // of a batch, in the order of the call's operations
+	Call        *Call      // the call as the result restates it, for a result whose call was missed
 	Unknown     *Unknown   // how to report it if no call ever comes
+}
+
+// Item is the result of one operation of a batch.
+type Item struct {
+	Success  Opt[bool]
+	ExitCode Opt[int64]
 }
 
 // TaskEnd is the end of a background task told by the result of another call.
@@ -247,6 +269,7 @@ const (
 	ChunkStart                  // message_start: Response has id, model and the input side
 	ChunkDelta                  // message_delta: Response has the final usage and the stop reason
 	ChunkStop                   // message_stop
+	ChunkNext                   // a request to the model begins: what the agent was writing is complete
 )
 
 // Chunk is a partial message of the response that its agent is writing.
@@ -285,6 +308,7 @@ type Task struct {
 	EndTime    int64  // Unix nanoseconds, 0 when not stated
 	Background Opt[bool]
 	Quiet      bool // ambient or skipped in the transcript: no orchestration event
+	Again      bool // another run of an agent that ran before: one more span, no more agents
 	Prompt     Text
 	Workflow   []WorkflowAgent
 }
@@ -338,6 +362,14 @@ type Terminal struct {
 	Denials     []string     // ids of calls that were denied in this turn
 	DenialCount int
 	Index       Opt[int64] // result_index
+	Model       string     // of the responses that do not name theirs
+	Amends      bool       // says how a run was aborted; the run's end is, if there is one, another record
+}
+
+// Failure is an error that the agent reports while it works. It does not decide the outcome.
+type Failure struct {
+	Type string // value of error.type, "" when not stated
+	Text Text   // its words; Content only under capture responses
 }
 
 // ModelUsage is the running total of one model.

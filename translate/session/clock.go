@@ -44,6 +44,9 @@ type feed struct {
 	spread    bool  // ordinals are spread over lengths before the file's modification time
 	ended     bool
 
+	loops *loops // where records do not name their agent
+	doubt *dated // a record that waits for the next one to tell whose it is
+
 	hashes []uint64 // of its records without an id, in order
 	model  *feed    // the earlier source that it has followed so far
 	fresh  bool     // it went its own way
@@ -156,7 +159,44 @@ func (f *feed) fold(rec *translate.Record, t int64, measured bool) {
 		}
 		f.began = 0
 	}
-	f.s.record(f, rec, end, measured)
+	f.pass(dated{rec, end, measured})
+}
+
+// dated is a record whose time is known.
+type dated struct {
+	rec      *translate.Record
+	t        int64
+	measured bool
+}
+
+// pass finds out whose record it is and hands it on.
+func (f *feed) pass(d dated) {
+	f.passDoubt(d.rec)
+	if d.rec.Loop != nil {
+		if f.loops == nil {
+			f.loops = newLoops()
+		}
+		if f.loops.doubtful(d.rec) {
+			f.doubt = &d
+			return
+		}
+		f.loops.attribute(d.rec)
+	}
+	f.s.record(f, d.rec, d.t, d.measured)
+}
+
+// passDoubt hands on what waited for next; nil when nothing follows.
+func (f *feed) passDoubt(next *translate.Record) {
+	d := f.doubt
+	if d == nil {
+		return
+	}
+	f.doubt = nil
+	if next != nil {
+		f.loops.resolve(d.rec, next)
+	}
+	f.loops.attribute(d.rec)
+	f.s.record(f, d.rec, d.t, d.measured)
 }
 
 // diagnostic folds a line that is no record: it takes the time of the record before it.
@@ -177,6 +217,7 @@ func (f *feed) end() {
 		}
 		f.fold(w, t, false)
 	}
+	f.passDoubt(nil)
 	if f.ordinal > 0 && f.ordinalsT == 0 {
 		f.ordinalsT, f.spread = f.src.info.ModTime, true
 		f.s.estimated = true

@@ -44,9 +44,11 @@ type session struct {
 	agentList []*agent
 	calls     map[string][]*call  // calls by id, the latest last: open ones, and those that launched a subagent
 	issued    map[uint64]struct{} // calls by response and id
+	reissued  map[uint64]int      // how often an id of a loose call came again
 	finished  map[uint64]struct{} // ids of calls whose span is out
 	open      []*call             // open calls in the order of their first row
 	responses map[string]*response
+	unnamed   []*response       // complete but for the model, which the end of the run tells
 	abandoned int               // open calls that a prompt left behind
 	early     map[string]*early // results before their call
 	earlyList []string
@@ -91,7 +93,7 @@ func hash(fields ...string) uint64 {
 func newSession(a *Assembler, key sessionKey, src *Source) *session {
 	s := &session{
 		a: a, agent: key.agent, id: key.id, format: src.info.Format, caller: src.caller,
-		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, finished: map[uint64]struct{}{},
+		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, reissued: map[uint64]int{}, finished: map[uint64]struct{}{},
 		responses: map[string]*response{}, early: map[string]*early{}, tasks: map[string]*task{},
 		denied: map[string]bool{}, used: map[string]*usedModel{}, seen: map[uint64]struct{}{},
 	}
@@ -130,6 +132,7 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 	}
 
 	ag := s.agentOf(rec, t)
+	s.correct(rec, ag)
 	g := s.segmentFor(rec, ag, t)
 	s.latest = max(s.latest, t)
 	if rec.PermissionMode != "" {
@@ -247,6 +250,9 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 	if g.quiet {
 		return noCut
 	}
+	if rec.Response != nil && rec.Response.Loose && s.main.cur != nil && rec.Response.Local == "" {
+		return noCut
+	}
 	if rec.Response != nil {
 		if r := s.responses[rec.Response.ID]; r != nil && rec.Response.ID != "" {
 			return noCut
@@ -333,6 +339,9 @@ func (s *session) payloads(r *row) {
 	if rec.Prompt != nil {
 		s.prompt(r)
 	}
+	for i := range rec.Calls {
+		s.looseCall(r, &rec.Calls[i])
+	}
 	for i := range rec.Results {
 		s.result(r, &rec.Results[i])
 	}
@@ -344,6 +353,9 @@ func (s *session) payloads(r *row) {
 	}
 	if rec.Chunk != nil {
 		s.chunk(r)
+	}
+	if rec.Failure != nil {
+		s.failure(r)
 	}
 	taskOfAgent := false
 	if rec.Task != nil {
@@ -493,14 +505,42 @@ func (s *session) rateLimit(r *row) {
 	}, 0)
 }
 
+// failure tells of an error that the agent reports.
+func (s *session) failure(r *row) {
+	r.g.act()
+	l := &translate.Log{
+		Event: translate.EventError, Severity: translate.SeverityError, ErrType: firstOf(r.rec.Failure.Type, "error"),
+		Body: s.agent + " reported an error",
+	}
+	text(l, r.rec.Failure.Text)
+	r.log(l, 0)
+}
+
+// amend folds how a run was aborted. The end of the run, if one was told, decides (ruling 30); it only
+// does not know that nobody aborted a run that was ended from outside.
+func (s *session) amend(r *row) {
+	t, g := r.rec.Terminal, r.g
+	g.act()
+	if g.terminal == nil || g.terminal.Cancelled {
+		g.terminal = t
+		g.reason = firstOf(t.Reason, g.reason)
+	}
+	g.terminalAt = r.t
+}
+
 // terminal folds the record that ends a turn.
 func (s *session) terminal(r *row) {
 	t, g := r.rec.Terminal, r.g
+	if t.Amends {
+		s.amend(r)
+		return
+	}
 	late := t.Failed && t.Turns.V <= 0 && s.succeeded()
 	g.act()
 	for _, ag := range s.live() {
 		s.complete(ag)
 	}
+	s.name(firstOf(t.Model, s.initModel))
 	s.endAbandoned(s.main)
 	g.terminals++
 	for _, id := range t.Denials {
@@ -672,10 +712,14 @@ func (s *session) close() {
 		return
 	}
 	s.closed = true
+	for _, f := range s.feeds {
+		f.passDoubt(nil)
+	}
 	end := s.latest
 	for _, ag := range s.live() {
 		s.complete(ag)
 	}
+	s.name(s.initModel)
 	for _, c := range append([]*call(nil), s.open...) {
 		c.settled = true
 		c.close(end)

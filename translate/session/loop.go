@@ -1,0 +1,517 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/otelcol-agents/otelcol-agents/translate"
+)
+
+// loops works out which agent a record is of in a stream that seldom says so (formats, Cline: subagents).
+// What tells agents apart: records that name theirs stand right before some that do not; an agent goes
+// from a request to its usage, its texts, its calls and the next request; and its usage is told with the
+// sum of its run so far. With one agent there is nothing to work out.
+type loops struct {
+	main     *loop
+	live     []*loop          // those that may write, in the order of their beginning
+	ids      map[string]*loop // by the id that the stream gives them
+	mainID   string
+	mates    map[string]*loop // teammates at work, by name
+	runs     map[string]int   // how often a teammate was set to work
+	calls    map[string]*loop // who makes the open calls
+	launches []launch         // open calls that start an agent, in their order
+	named    *loop            // whom the record before named
+	namedBy  translate.LoopKind
+	answered *loop // whose the latest usage was
+	n        int   // records so far
+}
+
+// loop is one agent, a teammate once for each of its runs.
+type loop struct {
+	progress
+	ref        translate.AgentRef
+	callID     string // the call that started it
+	background bool   // nobody waits for it
+	at         int    // when it was heard of last
+	announced  int    // calls that it is going to make
+	since      int    // when it announced the next of them
+	running    int    // calls that run; those that start an agent run beside others
+}
+
+// progress is how far an agent has come, as its records without a name tell.
+type progress struct {
+	iteration int64
+	asking    bool // a request is on its way
+	between   bool // no request has begun, or all of the last is done
+	texted    bool // the text, or the reasoning, of this request has been told
+	thought   bool
+	text      int // bytes of it that were told in pieces
+	think     int
+	sum       translate.Tokens
+}
+
+// fresh is an agent before its first request.
+var fresh = progress{between: true}
+
+// launch is an open call that starts an agent, or sets a teammate to work.
+type launch struct {
+	callID     string
+	owner      *loop
+	mate       string
+	background bool
+	started    *loop // what it started; nil until that is heard of
+}
+
+func newLoops() *loops {
+	main := &loop{progress: fresh}
+	return &loops{
+		main: main, live: []*loop{main}, ids: map[string]*loop{}, mates: map[string]*loop{},
+		runs: map[string]int{}, calls: map[string]*loop{},
+	}
+}
+
+// attribute notes what the record tells and says in it whose it is.
+func (l *loops) attribute(rec *translate.Record) {
+	k := rec.Loop
+	l.n++
+	lp := l.find(k)
+	if step := loopSteps[k.Kind]; step != nil {
+		step(l, lp, rec)
+	}
+	lp.at = l.n
+	l.named, l.namedBy = nil, k.Kind
+	if k.Kind >= translate.LoopStarted && k.Kind <= translate.LoopReturned {
+		l.named = lp
+	}
+	rec.Agent = lp.ref
+}
+
+// find is the agent whose record it is.
+func (l *loops) find(k *translate.Loop) *loop {
+	switch {
+	case k.Kind == translate.LoopMate:
+		return l.main
+	case k.Name != "":
+		return l.mate(k.Name)
+	case k.Agent != "":
+		return l.byID(k)
+	case k.Kind == translate.LoopResult:
+		return l.returner(k)
+	case k.Kind == translate.LoopIteration:
+		return l.starter(k)
+	case k.Kind == translate.LoopUpdate && l.calls[k.CallID] != nil:
+		return l.calls[k.CallID]
+	case len(l.live) == 1:
+		return l.main
+	}
+	return l.guess(k)
+}
+
+// byID is the agent that a record names. One that another agent started is new; the first of the others
+// is the main one.
+func (l *loops) byID(k *translate.Loop) *loop {
+	if lp := l.ids[k.Agent]; lp != nil {
+		return lp
+	}
+	if k.Parent == "" {
+		if l.mainID == "" {
+			l.mainID, l.ids[k.Agent] = k.Agent, l.main
+		}
+		return l.main
+	}
+	owner := l.ids[k.Parent]
+	if owner != nil && l.teamed(owner) {
+		owner = l.mates[owner.ref.Type]
+	}
+	if owner == nil {
+		owner = l.main
+	}
+	lp := l.begin(owner, k.Agent)
+	l.ids[k.Agent] = lp
+	return lp
+}
+
+// begin adds an agent that owner started: by the first of its calls that has not started one yet.
+func (l *loops) begin(owner *loop, id string) *loop {
+	lp := &loop{ref: translate.AgentRef{ID: id}, progress: fresh}
+	for i := range l.launches {
+		if c := &l.launches[i]; c.owner == owner && c.mate == "" && c.started == nil {
+			c.started, lp.callID, lp.ref.Parent = lp, c.callID, c.callID
+			break
+		}
+	}
+	l.live = append(l.live, lp)
+	return lp
+}
+
+// mate is the run of a teammate that goes on, a new one if none does.
+func (l *loops) mate(name string) *loop {
+	if lp := l.mates[name]; lp != nil {
+		return lp
+	}
+	lp := &loop{ref: translate.AgentRef{ID: name, Type: name}, progress: fresh}
+	if l.runs[name]++; l.runs[name] > 1 {
+		lp.ref.ID += "/" + strconv.Itoa(l.runs[name])
+	}
+	for i := range l.launches {
+		if c := &l.launches[i]; c.mate == name && c.started == nil {
+			c.started, lp.callID, lp.ref.Parent, lp.background = lp, c.callID, c.callID, c.background
+			break
+		}
+	}
+	l.mates[name] = lp
+	l.live = append(l.live, lp)
+	return lp
+}
+
+// end takes an agent out of those that may write.
+func (l *loops) end(lp *loop) {
+	if lp == l.main {
+		*lp = loop{progress: fresh}
+		clear(l.calls) // what is open now is never answered
+		l.launches = nil
+		return
+	}
+	l.live = slices.DeleteFunc(l.live, func(o *loop) bool { return o == lp })
+	for name, o := range l.mates {
+		if o == lp {
+			delete(l.mates, name)
+		}
+	}
+}
+
+// returner is the agent whose call ended: the record right before names it.
+func (l *loops) returner(k *translate.Loop) *loop {
+	if lp := l.before(translate.LoopReturned); lp != nil {
+		k.Sure = true
+		return lp
+	}
+	if lp := l.calls[k.CallID]; lp != nil {
+		return lp
+	}
+	return l.main
+}
+
+// before is the agent that the record before named by one of the kinds, nil when it did not. A teammate
+// is named by its own records.
+func (l *loops) before(kinds ...translate.LoopKind) *loop {
+	if l.named == nil || l.teamed(l.named) || !slices.Contains(kinds, l.namedBy) {
+		return nil
+	}
+	return l.named
+}
+
+// teamed reports whether the agent is a teammate, which is called by its name.
+func (l *loops) teamed(lp *loop) bool { return lp.ref.Type != "" }
+
+// starter is the agent that begins a request: the one that has waited longest for its turn. A first
+// request while a call that starts an agent has not started any is that agent's.
+func (l *loops) starter(k *translate.Loop) *loop {
+	next := func(lp *loop) bool { return lp.between && lp.iteration == k.Iteration-1 && !l.teamed(lp) }
+	if lp := l.first(next, age); lp != nil {
+		return lp
+	}
+	if k.Iteration == 1 {
+		for i := range l.launches {
+			if c := &l.launches[i]; c.mate == "" && c.started == nil {
+				return l.begin(c.owner, "")
+			}
+		}
+	}
+	if lp := l.first(func(lp *loop) bool { return lp.between && !l.teamed(lp) }, age); lp != nil {
+		return lp
+	}
+	return l.main
+}
+
+// guess is the agent whose state fits a record best.
+func (l *loops) guess(k *translate.Loop) *loop {
+	asking := func(lp *loop) bool { return lp.asking }
+	answered := func(lp *loop) bool { return !lp.asking && !lp.between }
+	var fits []func(*loop) bool // the best ones first
+	order := age
+	switch k.Kind {
+	case translate.LoopDelta:
+		fits = append(fits, func(lp *loop) bool { return lp.asking && lp.text == k.Before }, asking)
+	case translate.LoopThought:
+		fits = append(fits, func(lp *loop) bool { return lp.asking && lp.think > 0 }, asking)
+	case translate.LoopUsage:
+		goesOn := func(lp *loop) bool { return l.goesOn(lp, k) }
+		fits = append(fits, func(lp *loop) bool { return lp.asking && goesOn(lp) }, goesOn, asking)
+		order = recency // its text came just before
+	case translate.LoopText:
+		fits = append(fits,
+			func(lp *loop) bool { return answered(lp) && !lp.texted && lp.text == k.Bytes },
+			func(lp *loop) bool { return lp.asking && lp.text == k.Bytes },
+			func(lp *loop) bool { return answered(lp) && !lp.texted })
+	case translate.LoopReasoning:
+		fits = append(fits,
+			func(lp *loop) bool { return answered(lp) && !lp.thought && lp.think == k.Bytes },
+			func(lp *loop) bool { return lp.asking && lp.think == k.Bytes },
+			func(lp *loop) bool { return answered(lp) && !lp.thought })
+	case translate.LoopCall:
+		if lp := l.caller(k); lp != nil {
+			return lp
+		}
+		fits, order = append(fits, answered), recency
+	case translate.LoopIterationEnd:
+		ends := func(lp *loop) bool { return answered(lp) && lp.iteration == k.Iteration && !l.busy(lp) }
+		fits, order = append(fits, ends), recency
+	case translate.LoopError:
+		if lp := l.before(translate.LoopFailed); lp != nil {
+			return lp
+		}
+		fits = append(fits, asking)
+	case translate.LoopDone:
+		if lp := l.before(translate.LoopEnded, translate.LoopFailed); lp != nil {
+			return lp
+		}
+		done := func(lp *loop) bool { return lp.between && lp.sum == k.Sum && lp.sum != (translate.Tokens{}) }
+		fits, order = append(fits, done), recency
+	}
+	for _, fit := range fits {
+		if lp := l.first(fit, order); lp != nil {
+			return lp
+		}
+	}
+	return l.main
+}
+
+// goesOn reports whether a usage goes on from the sum of the agent.
+func (l *loops) goesOn(lp *loop, k *translate.Loop) bool {
+	return k.Sum != (translate.Tokens{}) && addTokens(lp.sum, k.Own) == k.Sum
+}
+
+// caller is the agent that announced a call first and is free to make it; nil when none did.
+func (l *loops) caller(k *translate.Loop) *loop {
+	since := func(lp *loop) int { return lp.since }
+	free := func(lp *loop) bool { return lp.announced > 0 && (k.Launches || !l.busy(lp)) }
+	if lp := l.first(free, since); lp != nil {
+		return lp
+	}
+	return l.first(func(lp *loop) bool { return lp.announced > 0 }, since)
+}
+
+// busy reports whether a call of the agent runs.
+func (l *loops) busy(lp *loop) bool {
+	return lp.running > 0 || slices.ContainsFunc(l.launches, func(c launch) bool { return c.owner == lp && c.mate == "" })
+}
+
+func age(lp *loop) int     { return lp.at }
+func recency(lp *loop) int { return -lp.at }
+
+// first is the agent that fits with the smallest number.
+func (l *loops) first(fits func(*loop) bool, number func(*loop) int) *loop {
+	var best *loop
+	for _, lp := range l.live {
+		if fits(lp) && !l.teamed(lp) && (best == nil || number(lp) < number(best)) {
+			best = lp
+		}
+	}
+	return best
+}
+
+// loopSteps is what each kind of record changes.
+var loopSteps = [...]func(*loops, *loop, *translate.Record){
+	translate.LoopStarted:      (*loops).started,
+	translate.LoopEnded:        (*loops).ended,
+	translate.LoopFailed:       (*loops).ended,
+	translate.LoopAnnounced:    (*loops).announced,
+	translate.LoopIteration:    (*loops).iteration,
+	translate.LoopIterationEnd: (*loops).iterationEnd,
+	translate.LoopDelta:        (*loops).piece,
+	translate.LoopThought:      (*loops).piece,
+	translate.LoopText:         (*loops).whole,
+	translate.LoopReasoning:    (*loops).whole,
+	translate.LoopUsage:        (*loops).usage,
+	translate.LoopCall:         (*loops).called,
+	translate.LoopResult:       (*loops).returned,
+	translate.LoopDone:         (*loops).done,
+	translate.LoopMate:         (*loops).joined,
+	translate.LoopRun:          (*loops).run,
+	translate.LoopRunEnd:       (*loops).runEnd,
+}
+
+func (l *loops) started(lp *loop, rec *translate.Record) {
+	ref, callID := lp.ref, lp.callID
+	*lp = loop{ref: ref, callID: callID, progress: fresh}
+	if lp == l.main || l.teamed(lp) {
+		return
+	}
+	if !slices.Contains(l.live, lp) {
+		l.live = append(l.live, lp) // it goes on after an end
+	}
+	rec.Task = &translate.Task{Kind: translate.TaskStarted, ID: ref.ID, CallID: callID, Type: agentTaskType}
+}
+
+// agentTaskType is the type of tasks that are agents.
+const agentTaskType = "local_agent"
+
+func (l *loops) ended(lp *loop, rec *translate.Record) {
+	l.correct(lp, rec)
+	if lp == l.main || l.teamed(lp) {
+		return
+	}
+	rec.Task = &translate.Task{Kind: translate.TaskNotified, ID: lp.ref.ID, CallID: lp.callID, Type: agentTaskType, Status: "completed"}
+	if rec.Loop.Kind == translate.LoopFailed {
+		rec.Task.Status = "failed"
+	}
+}
+
+// correct takes back that the latest answer was another agent's: of two that ask at once, the one that
+// goes on is the one that got an answer.
+func (l *loops) correct(lp *loop, rec *translate.Record) {
+	o := l.answered
+	if o == nil || o == lp || o == l.main || lp == l.main || !lp.asking || o.asking || o.announced > 0 || l.busy(o) || o.iteration != lp.iteration {
+		return
+	}
+	lp.progress, o.progress = o.progress, lp.progress
+	l.answered = lp
+	rec.Loop.Swaps = &o.ref
+}
+
+func (l *loops) announced(lp *loop, rec *translate.Record) {
+	l.correct(lp, rec)
+	if lp.announced++; lp.announced == 1 {
+		lp.since = l.n
+	}
+}
+
+func (l *loops) iteration(lp *loop, rec *translate.Record) {
+	lp.iteration = rec.Loop.Iteration
+	lp.asking, lp.between, lp.texted, lp.thought = true, false, false, false
+	lp.text, lp.think, lp.announced, lp.running = 0, 0, 0, 0
+}
+
+func (l *loops) iterationEnd(lp *loop, _ *translate.Record) {
+	lp.between, lp.asking = true, false
+}
+
+func (l *loops) piece(lp *loop, rec *translate.Record) {
+	if rec.Loop.Kind == translate.LoopThought {
+		lp.think += rec.Loop.Bytes
+	} else {
+		lp.text += rec.Loop.Bytes
+	}
+}
+
+func (l *loops) whole(lp *loop, rec *translate.Record) {
+	if rec.Loop.Kind == translate.LoopReasoning {
+		lp.thought = true
+	} else {
+		lp.texted = true
+	}
+}
+
+func (l *loops) usage(lp *loop, rec *translate.Record) {
+	lp.asking = false
+	lp.sum = rec.Loop.Sum
+	l.answered = lp
+}
+
+func (l *loops) called(lp *loop, rec *translate.Record) {
+	k := rec.Loop
+	if lp.announced > 0 {
+		lp.announced--
+		lp.since = l.n
+	}
+	if l.calls[k.CallID] != nil {
+		return // the same call again
+	}
+	l.calls[k.CallID] = lp
+	if k.Launches || k.Mate != "" {
+		l.launches = append(l.launches, launch{callID: k.CallID, owner: lp, mate: k.Mate, background: k.Background})
+	}
+	if !k.Launches {
+		lp.running++
+	}
+}
+
+func (l *loops) returned(_ *loop, rec *translate.Record) {
+	lp := l.calls[rec.Loop.CallID]
+	if lp == nil {
+		return
+	}
+	delete(l.calls, rec.Loop.CallID)
+	i := slices.IndexFunc(l.launches, func(c launch) bool { return c.callID == rec.Loop.CallID })
+	if i < 0 || l.launches[i].mate != "" {
+		lp.running = max(0, lp.running-1)
+	} else {
+		l.relink(&l.launches[i], rec.Loop)
+		if started := l.launches[i].started; started != nil {
+			l.end(started)
+		}
+	}
+	if i >= 0 {
+		l.launches = slices.Delete(l.launches, i, i+1)
+	}
+}
+
+// relink corrects which agent a call started: its result tells what that agent used.
+func (l *loops) relink(c *launch, k *translate.Loop) {
+	used := func(lp *loop) bool {
+		return lp != nil && lp.sum.Input == k.Sum.Input && lp.sum.Output == k.Sum.Output
+	}
+	if c.started == nil || k.Sum == (translate.Tokens{}) || used(c.started) {
+		return
+	}
+	for i := range l.launches {
+		o := &l.launches[i]
+		if o.owner != c.owner || o.mate != "" || !used(o.started) {
+			continue
+		}
+		a, b := c.started, o.started
+		c.started, o.started = b, a
+		a.callID, b.callID = b.callID, a.callID
+		a.ref.Parent, b.ref.Parent = b.ref.Parent, a.ref.Parent
+		k.Relink = o.callID
+		return
+	}
+}
+
+func (l *loops) done(lp *loop, rec *translate.Record) {
+	if !l.teamed(lp) {
+		l.end(lp)
+	}
+}
+
+// joined notes under which id the hooks of a teammate come.
+func (l *loops) joined(_ *loop, rec *translate.Record) {
+	if k := rec.Loop; k.Agent != "" && k.Name != "" {
+		l.ids[k.Agent] = &loop{ref: translate.AgentRef{Type: k.Name}}
+	}
+}
+
+func (l *loops) run(lp *loop, rec *translate.Record) {
+	rec.Task = &translate.Task{
+		Kind: translate.TaskStarted, ID: lp.ref.ID, CallID: lp.callID, Type: agentTaskType, AgentType: lp.ref.Type,
+		Background: translate.Some(lp.background), Again: l.runs[lp.ref.Type] > 1,
+	}
+}
+
+func (l *loops) runEnd(lp *loop, rec *translate.Record) {
+	rec.Task = &translate.Task{
+		Kind: translate.TaskNotified, ID: lp.ref.ID, CallID: lp.callID, Type: agentTaskType, AgentType: lp.ref.Type,
+		Status: "completed", Again: l.runs[lp.ref.Type] > 1,
+	}
+	if rec.Loop.Failed {
+		rec.Task.Status = "failed"
+	}
+	l.end(lp)
+}
+
+// doubtful reports whether the record is the usage of an agent that only the next record may name.
+func (l *loops) doubtful(rec *translate.Record) bool {
+	return rec.Loop.Kind == translate.LoopUsage && rec.Loop.Name == "" && len(l.mates) > 0
+}
+
+// resolve names the agent of a doubtful usage if the next record repeats it in a teammate's name.
+func (l *loops) resolve(usage, next *translate.Record) {
+	a, b := usage.Loop, next.Loop
+	if b != nil && b.Kind == translate.LoopUsage && a.Own == b.Own && a.Sum == b.Sum {
+		a.Name = b.Name
+	}
+}
