@@ -18,8 +18,7 @@ import (
 func TestDefaultsAreValid(t *testing.T) {
 	c := NewDefaultConfig()
 	require.NoError(t, c.Validate())
-	_, fixed := c.Fixed()
-	assert.False(t, fixed)
+	assert.Nil(t, c.Fixed())
 	s, err := c.SessionConfig()
 	require.NoError(t, err)
 	assert.False(t, s.Turn)
@@ -52,9 +51,7 @@ func TestParse(t *testing.T) {
 	}, c)
 	require.NoError(t, c.Validate())
 	assert.Equal(t, translate.Capture{Prompts: true, Raw: true}, c.Captured())
-	f, fixed := c.Fixed()
-	assert.True(t, fixed)
-	assert.Equal(t, translate.FormatClaudeCode, f)
+	assert.Equal(t, []translate.Format{translate.FormatClaudeCode}, c.Fixed())
 }
 
 func TestParseKeepsDefaults(t *testing.T) {
@@ -105,7 +102,7 @@ func TestValidate(t *testing.T) {
 		set  func(*Config)
 		want string
 	}{
-		"format":          {func(c *Config) { c.Format = "clod" }, `format must be one of auto, claude, claude_code, got "clod"`},
+		"format":          {func(c *Config) { c.Format = "clod" }, `format must be one of auto, claude, claude_code, cline, got "clod"`},
 		"format to come":  {func(c *Config) { c.Format = "codex" }, `format "codex" has no decoder in this release`},
 		"line size":       {func(c *Config) { c.MaxLineSize = 10 }, "max_line_size must be between 1KiB and 1GiB, got 10"},
 		"content":         {func(c *Config) { c.MaxContentBytes = 0 }, "max_content_bytes must be between"},

@@ -22,7 +22,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/options"
 	"github.com/otelcol-agents/otelcol-agents/translate"
-	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
@@ -139,12 +139,11 @@ func prepare(s *settings, stdin io.Reader, stdout, stderr io.Writer, env Env, sa
 	if err != nil {
 		return nil, within(s.config, err)
 	}
-	fixed, _ := c.config.Fixed()
 	c.decoding = decoding{
 		maxLine: int(c.config.MaxLineSize),
-		fixed:   fixed,
+		fixed:   c.config.Fixed(),
 		now:     time.Now,
-		claude: claude.Options{
+		keep: decode.Options{
 			Capture: c.config.Captured(), MaxContentBytes: c.config.MaxContentBytes, Redactor: redactor,
 		},
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/otelcol-agents/otelcol-agents/internal/frame"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/cline"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/detect"
 )
 
@@ -85,8 +87,8 @@ type reading struct {
 // decoding says how lines become units.
 type decoding struct {
 	maxLine int
-	fixed   translate.Format // "" = by detection
-	claude  claude.Options
+	fixed   []translate.Format // the formats to choose between; nil = all
+	keep    decode.Options
 	now     func() time.Time
 }
 
@@ -189,14 +191,15 @@ func (r *reading) read(s *source) (err error) {
 // judge decides a source's format from its first lines.
 type judge struct {
 	source   *source
+	fixed    []translate.Format
 	detector detect.Detector
 	settled  bool
 }
 
 func (r *reading) judge(s *source) *judge {
-	j := &judge{source: s}
-	if f := r.options.fixed; f != "" {
-		j.set(f)
+	j := &judge{source: s, fixed: r.options.fixed}
+	if len(j.fixed) == 1 {
+		j.set(j.fixed[0])
 	}
 	return j
 }
@@ -218,9 +221,12 @@ func (j *judge) settle() {
 }
 
 func (j *judge) set(f translate.Format) {
+	if j.fixed != nil && !slices.Contains(j.fixed, f) {
+		f = j.fixed[0]
+	}
 	j.settled = true
 	j.source.agent = detect.Agent(f)
-	if !decodable(f) {
+	if decoders[f] == nil {
 		f = translate.FormatGeneric
 	}
 	j.source.format = f
@@ -269,15 +275,18 @@ type decoder interface {
 	Decode(line []byte, out []translate.Decoded) []translate.Decoded
 }
 
-func decodable(f translate.Format) bool { return f == translate.FormatClaudeCode }
+// decoders has what makes the decoder of each format.
+var decoders = map[translate.Format]func(decode.Options) decoder{
+	translate.FormatClaudeCode:  func(o decode.Options) decoder { return claude.NewDecoder(o) },
+	translate.FormatCline:       func(o decode.Options) decoder { return cline.NewDecoder(o) },
+	translate.FormatClineLegacy: func(o decode.Options) decoder { return cline.NewDecoder(o) },
+	translate.FormatGeneric:     func(o decode.Options) decoder { return claude.NewGenericDecoder(o) },
+}
 
 func (r *reading) decoder(f translate.Format, now time.Time) decoder {
-	opts := r.options.claude
+	opts := r.options.keep
 	opts.MaxTime = now.Add(futureRecord).UnixNano()
-	if f == translate.FormatClaudeCode {
-		return claude.NewDecoder(opts)
-	}
-	return claude.NewGenericDecoder(opts)
+	return decoders[f](opts)
 }
 
 // decode works on batches until reading ends.
@@ -286,17 +295,17 @@ func (r *reading) decode() {
 		decoder
 		since time.Time
 	}
-	decoders := map[translate.Format]aged{}
+	used := map[translate.Format]aged{}
 	for {
 		select {
 		case <-r.ctx.Done():
 			return
 		case b := <-r.work:
 			now := r.options.now()
-			d, ok := decoders[b.source.format]
+			d, ok := used[b.source.format]
 			if !ok || now.Sub(d.since) > decoderLife {
 				d = aged{r.decoder(b.source.format, now), now}
-				decoders[b.source.format] = d
+				used[b.source.format] = d
 			}
 			b.decode(d)
 			close(b.decodedBy)
