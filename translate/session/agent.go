@@ -137,12 +137,17 @@ func (ag *agent) prove() {
 	if ag.sent && !ag.evidence {
 		ag.sent, ag.ended = false, false
 		ag.seg.open++
-		if !ag.listed {
-			ag.listed = true
-			ag.s.agentList = append(ag.s.agentList, ag)
-		}
+		ag.list()
 	}
 	ag.evidence = true
+}
+
+// list puts a subagent that has something to send into the session's list of those.
+func (ag *agent) list() {
+	if !ag.main && !ag.listed {
+		ag.listed = true
+		ag.s.agentList = append(ag.s.agentList, ag)
+	}
 }
 
 // subagent is the subagent of a launching call or with an id of its own.

@@ -500,8 +500,10 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 			Event: opEvents[op.Kind], Severity: translate.SeverityInfo, Time: c.end, Success: success,
 			Tool: c.name, CallID: c.id, Query: op.Query.Content, Command: op.Command.Content,
 		}
+		how := outcome
 		if op.Success.OK {
 			l.Success = op.Success
+			how = itemOutcome(op.Success.V)
 		}
 		l.Path = op.Path.Content
 		if op.Resolve && l.Path != "" {
@@ -536,9 +538,16 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 		if op.Kind != translate.OpUnknown && l.Success.OK && !l.Success.V {
 			l.Severity = translate.SeverityWarn
 		}
-		l.Body = eventBody(l, outcome)
+		l.Body = eventBody(l, how)
 		c.seg.log(l, &c.node, c.agent.typ, "call/"+c.node.a+"\x00"+c.node.b, i)
 	}
+}
+
+func itemOutcome(success bool) string {
+	if success {
+		return translate.ToolOK
+	}
+	return translate.ToolError
 }
 
 func eventBody(l *translate.Log, outcome string) string {

@@ -39,6 +39,7 @@ type loop struct {
 	announced  int    // calls that it is going to make
 	since      int    // when it announced the next of them
 	running    int    // calls that run; those that start an agent run beside others
+	over       bool   // it said that it has ended: only its last record is still to come
 }
 
 // progress is how far an agent has come, as its records without a name tell.
@@ -269,6 +270,11 @@ func (l *loops) guess(k *translate.Loop) *loop {
 		if lp := l.before(translate.LoopEnded, translate.LoopFailed); lp != nil {
 			return lp
 		}
+		for _, lp := range l.live {
+			if lp.over {
+				return lp
+			}
+		}
 		done := func(lp *loop) bool { return lp.between && lp.sum == k.Sum && lp.sum != (translate.Tokens{}) }
 		fits, order = append(fits, done), recency
 	}
@@ -307,7 +313,7 @@ func recency(lp *loop) int { return -lp.at }
 func (l *loops) first(fits func(*loop) bool, number func(*loop) int) *loop {
 	var best *loop
 	for _, lp := range l.live {
-		if fits(lp) && !l.teamed(lp) && (best == nil || number(lp) < number(best)) {
+		if fits(lp) && !lp.over && !l.teamed(lp) && (best == nil || number(lp) < number(best)) {
 			best = lp
 		}
 	}
@@ -355,6 +361,7 @@ func (l *loops) ended(lp *loop, rec *translate.Record) {
 	if lp == l.main || l.teamed(lp) {
 		return
 	}
+	lp.over = true
 	rec.Task = &translate.Task{Kind: translate.TaskNotified, ID: lp.ref.ID, CallID: lp.callID, Type: agentTaskType, Status: "completed"}
 	if rec.Loop.Kind == translate.LoopFailed {
 		rec.Task.Status = "failed"

@@ -35,6 +35,7 @@ type response struct {
 	ttft   translate.Opt[int64]
 	retry  int64
 	done   bool
+	sent   bool     // its span is out
 	source *running // where it was seen last, and in which turn
 	turn   int
 
@@ -149,6 +150,7 @@ func (s *session) openResponse(r *row, id, local string) *response {
 	resp.in, ag.input = ag.input, nil
 	s.responses[source] = resp
 	ag.cur = resp
+	ag.list()
 	r.g.act()
 	r.g.open++
 	if resp.loose = r.rec.Response != nil && r.rec.Response.Loose; !resp.loose {
@@ -170,8 +172,11 @@ func (resp *response) count() {
 	g := resp.seg
 	g.units++
 	g.modelCalls++
-	if !resp.agent.main {
+	switch {
+	case !resp.agent.main:
 		g.subagentCalls++
+	case resp.model != "":
+		g.oneModel(resp.model)
 	}
 }
 
@@ -209,8 +214,23 @@ func (s *session) response(r *row) {
 		s.block(r, resp, &rr.Blocks[i])
 	}
 	if resp.done {
-		resp.events(r.t) // a late row: its text is told on its own
+		resp.late(r)
 	}
+}
+
+// late tells on its own what a row says that comes after its response is complete: its texts, or, where
+// usage makes a model call of it only now, all of it.
+func (resp *response) late(r *row) {
+	if !resp.loose {
+		resp.events(r.t)
+		return
+	}
+	if resp.counts && !resp.sent {
+		resp.done = false
+		resp.seg.open++
+		resp.complete()
+	}
+	resp.speak()
 }
 
 // row merges what a row says about the response as a whole: per usage field the maximum.
@@ -435,7 +455,7 @@ func (resp *response) complete() {
 	case resp.loose && resp.model == "" && len(s.unnamed) < maxUnnamed:
 		s.unnamed = append(s.unnamed, resp)
 	default:
-		if resp.model == "" {
+		if resp.loose && resp.model == "" {
 			s.a.count(resp)
 		}
 		resp.send()
@@ -503,6 +523,7 @@ func (resp *response) send() {
 	for n, it := range resp.iters {
 		resp.iteration(n, it)
 	}
+	resp.sent = true
 	resp.release()
 	g.open--
 	s.settle(g)

@@ -537,8 +537,10 @@ func (s *session) terminal(r *row) {
 	}
 	late := t.Failed && t.Turns.V <= 0 && s.succeeded()
 	g.act()
-	for _, ag := range s.live() {
-		s.complete(ag)
+	if hasTerminal(s.format) { // elsewhere the usage of the last response may still come
+		for _, ag := range s.live() {
+			s.complete(ag)
+		}
 	}
 	s.name(firstOf(t.Model, s.initModel))
 	s.endAbandoned(s.main)
@@ -668,11 +670,11 @@ func timed(l *translate.Log, t int64) *translate.Log {
 	return l
 }
 
-// live lists the main agent and every subagent that has not ended.
+// live lists the main agent and every subagent that has not ended, or is writing a late response.
 func (s *session) live() []*agent {
 	s.agentList = slices.DeleteFunc(s.agentList, func(ag *agent) bool {
-		ag.listed = !ag.sent
-		return ag.sent
+		ag.listed = !ag.sent || ag.cur != nil
+		return !ag.listed
 	})
 	return append([]*agent{s.main}, s.agentList...)
 }
