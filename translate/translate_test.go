@@ -25,6 +25,8 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/cline"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/detect"
 	"github.com/otelcol-agents/otelcol-agents/translate/ids"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
@@ -43,6 +45,10 @@ var captured = map[string]translate.Capture{
 	"secrets":           {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Raw: true},
 	"images-in-results": {ToolResults: true},
 	"read-ranges":       {ToolArguments: true},
+	"cline/secrets":     {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Raw: true},
+	"cline/every-tool":  {ToolArguments: true},
+	"cline/batches":     {ToolArguments: true, ToolResults: true},
+	"cline/verbose":     {Responses: true, Reasoning: true},
 	"plain-run":         {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Identity: true},
 }
 
@@ -60,13 +66,14 @@ func fold(t testing.TB, data []byte, set settings) []translate.Output {
 	t.Helper()
 	red, err := redact.New(true, nil)
 	require.NoError(t, err)
-	dec := claude.NewDecoder(claude.Options{Capture: set.capture, MaxContentBytes: 8192, Redactor: red})
+	format := formatOf(data)
+	dec := newDecoder(format, decode.Options{Capture: set.capture, MaxContentBytes: 8192, Redactor: red})
 	cfg := session.NewConfig()
 	cfg.Capture, cfg.Turn = set.capture, set.turn
 	cfg.Prices = price.NewBook(price.Default())
 	a := session.New(cfg)
-	agent := detect.Agent(translate.FormatClaudeCode)
-	src := a.Open(session.SourceInfo{Format: translate.FormatClaudeCode, Agent: agent, ModTime: modTime})
+	agent := detect.Agent(format)
+	src := a.Open(session.SourceInfo{Format: format, Agent: agent, ModTime: modTime})
 	named := false
 	var units []translate.Decoded
 	for line := range bytes.SplitSeq(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\n")) {
@@ -88,16 +95,51 @@ func fold(t testing.TB, data []byte, set settings) []translate.Output {
 	return a.Take()
 }
 
+// decoders has the decoder of each format but Claude Code's, which any other input is read with.
+var decoders = map[translate.Format]func(decode.Options) lineDecoder{
+	translate.FormatCline:       func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
+	translate.FormatClineLegacy: func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
+}
+
+type lineDecoder interface {
+	Decode(line []byte, out []translate.Decoded) []translate.Decoded
+}
+
+func newDecoder(f translate.Format, o decode.Options) lineDecoder {
+	if d := decoders[f]; d != nil {
+		return d(o)
+	}
+	return claude.NewDecoder(o)
+}
+
+// formatOf is the format that the lines of a stream tell.
+func formatOf(data []byte) translate.Format {
+	var d detect.Detector
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		if _, ok := d.Observe(line); ok {
+			break
+		}
+	}
+	if f := d.Guess(); decoders[f] != nil {
+		return f
+	}
+	return translate.FormatClaudeCode
+}
+
 func situations(t testing.TB) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
-	for _, pattern := range []string{"../testdata/claude/*.jsonl", "../testdata/lines/*.jsonl", "../testdata/sessions/*.jsonl"} {
+	for _, pattern := range []string{"../testdata/claude/*.jsonl", "../testdata/cline/*.jsonl", "../testdata/lines/*.jsonl", "../testdata/sessions/*.jsonl"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, f := range files {
 			data, err := os.ReadFile(f)
 			require.NoError(t, err)
-			out[strings.TrimSuffix(filepath.Base(f), ".jsonl")] = data
+			name := strings.TrimSuffix(filepath.Base(f), ".jsonl")
+			if folder := filepath.Base(filepath.Dir(f)); folder == "cline" {
+				name = folder + "/" + name
+			}
+			out[name] = data
 		}
 	}
 	require.NotEmpty(t, out)
@@ -283,6 +325,8 @@ func contents(data []byte) []string {
 			secret := slices.Contains([]string{
 				"text", "thinking", "content", "command", "file_path", "prompt", "stdout",
 				"pattern", "result", "old_string", "new_string", "cwd", "summary", "description", "message",
+				"path", "filePath", "files", "commands", "queries", "query", "regex", "input", "reasoning", "accumulated",
+				"task", "question", "error", "output", "chunk",
 			}, key)
 			if secret && len(v) >= 12 && strings.ContainsAny(v, " /") {
 				q, err := json.Marshal(v)
