@@ -73,9 +73,6 @@ func (d *Decoder) legacyError(r *row, rec *translate.Record) {
 // request decodes a request to the model: first when it begins, then, with the same ts, with its usage.
 func (d *Decoder) request(r *row, rec *translate.Record, id string) {
 	o := d.nestedObject(r.get("text"))
-	if len(o) == 0 {
-		return
-	}
 	u := &translate.Usage{
 		Input:      decode.Count(o.get("tokensIn")),
 		CacheRead:  decode.Count(o.get("cacheReads")),
