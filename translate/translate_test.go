@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -343,4 +344,39 @@ func contents(data []byte) []string {
 		}
 	}
 	return out
+}
+
+// TestLinesLostAndMoved: what comes out holds together although lines are lost, repeated and moved.
+func TestLinesLostAndMoved(t *testing.T) {
+	const rounds = 20
+	for name, data := range situations(t) {
+		if len(data) > 1<<16 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(1, uint64(len(data))))
+			for range rounds {
+				lines := bytes.SplitAfter(data, []byte("\n"))
+				for range 1 + rnd.IntN(4) {
+					i, j := rnd.IntN(len(lines)), rnd.IntN(len(lines))
+					switch rnd.IntN(3) {
+					case 0:
+						lines = slices.Delete(lines, i, i+1)
+					case 1:
+						lines = slices.Insert(lines, i, lines[j])
+					default:
+						lines[i], lines[j] = lines[j], lines[i]
+					}
+					if len(lines) == 0 {
+						return
+					}
+				}
+				changed := bytes.Join(lines, nil)
+				check(t, fold(t, changed, settingsOf(name)))
+				if t.Failed() {
+					t.Fatalf("input:\n%s", changed)
+				}
+			}
+		})
+	}
 }

@@ -35,7 +35,7 @@ type response struct {
 	ttft   translate.Opt[int64]
 	retry  int64
 	done   bool
-	sent   bool     // its span is out
+	sent   bool     // its span is out, but for the name of its model
 	source *running // where it was seen last, and in which turn
 	turn   int
 
@@ -453,11 +453,13 @@ func (resp *response) complete() {
 		g.open--
 		s.settle(g)
 	case resp.loose && resp.model == "" && len(s.unnamed) < maxUnnamed:
+		resp.sent = true
 		s.unnamed = append(s.unnamed, resp)
 	default:
 		if resp.loose && resp.model == "" {
 			s.a.count(resp)
 		}
+		resp.sent = true
 		resp.send()
 	}
 }
@@ -523,7 +525,6 @@ func (resp *response) send() {
 	for n, it := range resp.iters {
 		resp.iteration(n, it)
 	}
-	resp.sent = true
 	resp.release()
 	g.open--
 	s.settle(g)
