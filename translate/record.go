@@ -101,6 +101,7 @@ func (a AgentRef) Main() bool { return a.Parent == "" && a.ID == "" }
 // Start is the record with which an agent program begins a turn or a process (Claude: system/init).
 type Start struct {
 	Model          string
+	Provider       string // as gen_ai.provider.name has it, "" when not stated
 	PermissionMode string
 }
 
@@ -214,6 +215,7 @@ type Call struct {
 	MCPServer  string // set by decoders that know it from fields; else the session splits Name
 	MCPTool    string
 	Keys       []string // sorted top-level keys of the block, for unknown calls
+	Type       string   // type of the block, "" = tool_use
 	RawBytes   int      // size of the block
 	Raw        Text     // the block; only under capture raw
 }
@@ -363,6 +365,7 @@ type Terminal struct {
 	DenialCount int
 	Index       Opt[int64] // result_index
 	Model       string     // of the responses that do not name theirs
+	Provider    string     // of that model, as in Start
 	Amends      bool       // says how a run was aborted; the run's end is, if there is one, another record
 }
 

@@ -30,6 +30,7 @@ var legacyUsage = map[string]bool{"say/api_req_started": true, "say/subagent_usa
 // grows; only its last form counts.
 func (d *Decoder) legacy(r *row, rec *translate.Record) {
 	rec.Subtype = d.Label(r.get(rec.Type))
+	rec.Loop = &translate.Loop{}
 	if r.get("partial").True() {
 		return
 	}

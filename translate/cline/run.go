@@ -6,22 +6,39 @@ package cline
 import (
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/decode"
+	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 )
 
 // runStart decodes the beginning of a process, which --verbose alone shows.
 func (d *Decoder) runStart(r *row, rec *translate.Record) {
-	rec.Start = &translate.Start{Model: d.Name(r.get("modelId"), decode.MaxName)}
+	rec.Start = &translate.Start{Model: d.Name(r.get("modelId"), decode.MaxName), Provider: d.provider(r.get("providerId"))}
 	d.unmapped(r, rec)
+}
+
+// providers has the names of Cline's providers that the GenAI conventions spell otherwise.
+var providers = map[string]string{
+	"bedrock": "aws.bedrock", "vertex": "gcp.vertex_ai", "gemini": "gcp.gemini", "openai-native": "openai",
+	"openai-codex": "openai", "azure": "azure.ai.openai", "xai": "x_ai", "mistral": "mistral_ai", "claude-code": "anthropic",
+}
+
+func (d *Decoder) provider(v jsontok.Value) string {
+	name := d.Label(v)
+	if p := providers[name]; p != "" {
+		return p
+	}
+	return name
 }
 
 // runResult decodes the end of a run. Its usage restates what usage events told, without the subagents:
 // it counts nothing.
 func (d *Decoder) runResult(r *row, rec *translate.Record) {
 	reason := d.Label(r.get("finishReason"))
+	model := d.item.read(r.get("model"))
 	t := &translate.Terminal{
-		Subtype: reason,
-		Reason:  reason,
-		Model:   d.Name(d.item.read(r.get("model")).get("id"), decode.MaxName),
+		Subtype:  reason,
+		Reason:   reason,
+		Model:    d.Name(model.get("id"), decode.MaxName),
+		Provider: d.provider(model.get("provider")),
 		// A run is a turn, whatever number of iterations it came to.
 		Turns: translate.Some(int64(1)),
 	}

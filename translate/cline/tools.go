@@ -44,6 +44,7 @@ func (d *Decoder) call(e *inner, loop *translate.Loop) *translate.Call {
 		Name:     d.Name(e.get("toolName"), decode.MaxName),
 		ArgBytes: size,
 		Args:     d.JSON(input, size, d.Opt.Capture.ToolArguments),
+		Type:     d.Label(e.get("type")),
 		RawBytes: len(e.raw),
 	}
 	in := d.input.read(input)

@@ -105,7 +105,7 @@ func (m *modelAccount) lift(g *segment, subagent bool) {
 	}
 	u.out = want
 	m.out = addTokens(m.out, d)
-	g.step(translate.Step{Metric: translate.MetricTokens, Tokens: d, Model: m.label, Provider: price.Provider(m.raw), Subagent: subagent})
+	g.step(translate.Step{Metric: translate.MetricTokens, Tokens: d, Model: m.label, Provider: g.s.provider(m.raw), Subagent: subagent})
 }
 
 // label is the metric label of a raw model id.
@@ -201,7 +201,7 @@ func (a *account) tell(g *segment, m *modelAccount, usd float64) {
 	a.reported = translate.Some(a.reported.V + usd)
 	m.reported += usd
 	if usd > 0 {
-		g.step(translate.Step{Metric: translate.MetricCost, Value: usd, Model: m.label, Provider: price.Provider(m.raw), Label: "reported"})
+		g.step(translate.Step{Metric: translate.MetricCost, Value: usd, Model: m.label, Provider: g.s.provider(m.raw), Label: "reported"})
 	}
 }
 
@@ -447,7 +447,7 @@ func (a *account) report(g *segment, step float64, order []modelLabel, costs, ba
 		a.reported.V += p.usd
 		p.m.reported += p.usd
 		if p.usd > 0 {
-			g.step(translate.Step{Metric: translate.MetricCost, Value: p.usd, Model: p.m.label, Provider: price.Provider(p.m.raw), Label: "reported"})
+			g.step(translate.Step{Metric: translate.MetricCost, Value: p.usd, Model: p.m.label, Provider: g.s.provider(p.m.raw), Label: "reported"})
 		}
 	}
 }
@@ -467,7 +467,7 @@ func (a *account) close(g *segment) {
 			for _, f := range g.s.feeds {
 				f.running.estimated(m.label, g)
 			}
-			g.step(translate.Step{Metric: translate.MetricCost, Value: m.estimate, Model: m.label, Provider: price.Provider(m.raw), Label: "estimated"})
+			g.step(translate.Step{Metric: translate.MetricCost, Value: m.estimate, Model: m.label, Provider: g.s.provider(m.raw), Label: "estimated"})
 		}
 		if m.unpriced && m.reported == 0 {
 			if n := total(m.out); n > 0 {

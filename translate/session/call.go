@@ -531,7 +531,7 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 			}
 		case translate.OpUnknown:
 			l.Severity, l.Reason = translate.SeverityDebug, translate.UnknownTool
-			l.RecordType = "tool_use"
+			l.RecordType = firstOf(c.c.Type, "tool_use")
 			l.RawBytes, l.RawKeys, l.Raw = translate.Some(int64(c.c.RawBytes)), c.c.Keys, c.c.Raw.Content
 		}
 		l.StartLine, l.EndLine = op.Start, op.End

@@ -10,7 +10,6 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/ids"
-	"github.com/otelcol-agents/otelcol-agents/translate/price"
 )
 
 // response is one response of a model, however many rows it was written in.
@@ -474,7 +473,7 @@ func (resp *response) send() {
 		}
 	}
 	chat := &translate.ChatAttrs{
-		Provider: price.Provider(resp.model), Model: resp.model, ResponseID: resp.key, TTFT: resp.ttft,
+		Provider: s.provider(resp.model), Model: resp.model, ResponseID: resp.key, TTFT: resp.ttft,
 		Retries: resp.retry, UsageIncomplete: !resp.final(),
 	}
 	if resp.stop != "" {
@@ -532,7 +531,7 @@ func (resp *response) send() {
 
 // iteration sends the span of a second model's usage.
 func (resp *response) iteration(n int, it *iteration) {
-	chat := &translate.ChatAttrs{Provider: price.Provider(it.model), Model: it.model, Usage: chatUsage(&it.usage), Synthetic: true}
+	chat := &translate.ChatAttrs{Provider: resp.agent.s.provider(it.model), Model: it.model, Usage: chatUsage(&it.usage), Synthetic: true}
 	if it.price == priceKnown {
 		chat.Cost, chat.CostSource = translate.Some(it.cost), "estimated"
 	}

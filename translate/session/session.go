@@ -66,6 +66,8 @@ type session struct {
 	branch    string
 	mcp       []string
 	initModel string
+	// providerName is what the stream says about who runs its models.
+	providerName string
 }
 
 // early is a result that came before its call.
@@ -200,6 +202,9 @@ func (s *session) facts(rec *translate.Record) {
 	if rec.Start != nil && rec.Start.Model != "" {
 		s.initModel = rec.Start.Model
 	}
+	if rec.Start != nil {
+		s.providerName = firstOf(rec.Start.Provider, s.providerName)
+	}
 }
 
 // segmentFor is the segment a record belongs to, a new one if the record begins it. Only rows of the
@@ -233,7 +238,7 @@ func (s *session) segmentFor(rec *translate.Record, ag *agent, t int64) *segment
 
 // cuts reports whether a record of the main agent can begin a segment.
 func cuts(rec *translate.Record) bool {
-	return rec.Start != nil || rec.Prompt != nil || rec.Response != nil || rec.Interrupt ||
+	return rec.Start != nil || rec.Prompt != nil || rec.Response != nil || rec.Interrupt || rec.Loop != nil ||
 		rec.Chunk != nil && rec.Chunk.Kind == translate.ChunkStart
 }
 
@@ -542,6 +547,7 @@ func (s *session) terminal(r *row) {
 			s.complete(ag)
 		}
 	}
+	s.providerName = firstOf(t.Provider, s.providerName)
 	s.name(firstOf(t.Model, s.initModel))
 	s.endAbandoned(s.main)
 	g.terminals++
