@@ -66,13 +66,14 @@ func (d *Decoder) call(e *inner, loop *translate.Loop) *translate.Call {
 func (d *Decoder) delegation(c *translate.Call, in object, loop *translate.Loop) {
 	switch c.Name {
 	case "spawn_agent":
-		c.Launch, loop.Launches = true, true
+		loop.Launches = true
 	case "team_run_task":
 		loop.Mate = d.Name(in.get("agentId"), decode.MaxName)
 		loop.Background = in.is("runMode", "async")
 	default:
 		return
 	}
+	c.Launch = true
 	c.Prompt = d.Text(in.get("task"), d.Opt.Capture.Prompts)
 }
 

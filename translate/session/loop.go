@@ -66,6 +66,10 @@ type launch struct {
 	started    *loop // what it started; nil until that is heard of
 }
 
+// waits reports whether a teammate is still to begin that nobody waits for: it may do so after the call
+// that set it to work has returned.
+func (c *launch) waits() bool { return c.background && c.started == nil }
+
 func newLoops() *loops {
 	main := &loop{progress: fresh}
 	return &loops{
@@ -173,7 +177,7 @@ func (l *loops) end(lp *loop) {
 	if lp == l.main {
 		*lp = loop{progress: fresh}
 		clear(l.calls) // what is open now is never answered
-		l.launches = nil
+		l.launches = slices.DeleteFunc(l.launches, func(c launch) bool { return !c.waits() })
 		return
 	}
 	l.live = slices.DeleteFunc(l.live, func(o *loop) bool { return o == lp })
@@ -452,7 +456,7 @@ func (l *loops) returned(_ *loop, rec *translate.Record) {
 			l.end(started)
 		}
 	}
-	if i >= 0 {
+	if i >= 0 && !l.launches[i].waits() {
 		l.launches = slices.Delete(l.launches, i, i+1)
 	}
 }

@@ -580,6 +580,9 @@ func (s *session) terminal(r *row) {
 		}
 		if t.Failed {
 			l := &translate.Log{Event: translate.EventError, Severity: translate.SeverityError, ErrType: t.ErrorType, Body: t.Message}
+			if t.Text.Bytes > 0 {
+				l.MessageBytes = translate.Some(int64(t.Text.Bytes))
+			}
 			if t.Text.Content != "" {
 				l.Body, l.Captured, l.Cut = t.Text.Content, true, t.Text.Cut
 			}
@@ -719,10 +722,10 @@ func (s *session) close() {
 	if s.closed || s.cur == nil {
 		return
 	}
-	s.closed = true
 	for _, f := range s.feeds {
 		f.passDoubt(nil)
 	}
+	s.closed = true
 	end := s.latest
 	for _, ag := range s.live() {
 		s.complete(ag)
