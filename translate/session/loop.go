@@ -25,8 +25,7 @@ type loops struct {
 	launches []launch         // open calls that start an agent, in their order
 	named    *loop            // whom the record before named
 	namedBy  translate.LoopKind
-	answered *loop // whose the latest usage was
-	n        int   // records so far
+	n        int // records so far
 }
 
 // loop is one agent, a teammate once for each of its runs.
@@ -39,6 +38,8 @@ type loop struct {
 	announced  int    // calls that it is going to make
 	since      int    // when it announced the next of them
 	running    int    // calls that run; those that start an agent run beside others
+	claimed    bool   // a record named it since its usage came
+	counted    bool   // its end told the same sum
 	over       bool   // it said that it has ended: only its last record is still to come
 }
 
@@ -52,6 +53,7 @@ type progress struct {
 	text      int // bytes of it that were told in pieces
 	think     int
 	sum       translate.Tokens
+	answered  int // when its usage came
 }
 
 // fresh is an agent before its first request.
@@ -78,11 +80,13 @@ func newLoops() *loops {
 	}
 }
 
-// attribute notes what the record tells and says in it whose it is.
-func (l *loops) attribute(rec *translate.Record) {
+// attribute notes what the record tells and says in it whose it is: lp's, if that is known already.
+func (l *loops) attribute(rec *translate.Record, lp *loop) {
 	k := rec.Loop
 	l.n++
-	lp := l.find(k)
+	if lp == nil {
+		lp = l.find(k)
+	}
 	if step := loopSteps[k.Kind]; step != nil {
 		step(l, lp, rec)
 	}
@@ -263,8 +267,7 @@ func (l *loops) guess(k *translate.Loop) *loop {
 		}
 		fits, order = append(fits, answered), recency
 	case translate.LoopIterationEnd:
-		ends := func(lp *loop) bool { return answered(lp) && lp.iteration == k.Iteration && !l.busy(lp) }
-		fits, order = append(fits, ends), recency
+		fits, order = append(fits, l.ends(k)), recency
 	case translate.LoopError:
 		if lp := l.before(translate.LoopFailed); lp != nil {
 			return lp
@@ -288,6 +291,13 @@ func (l *loops) guess(k *translate.Loop) *loop {
 		}
 	}
 	return l.main
+}
+
+// ends is what fits the end of a request.
+func (l *loops) ends(k *translate.Loop) func(*loop) bool {
+	return func(lp *loop) bool {
+		return !lp.asking && !lp.between && lp.iteration == k.Iteration && !l.busy(lp) && lp.announced == 0
+	}
 }
 
 // goesOn reports whether a usage goes on from the sum of the agent.
@@ -372,16 +382,22 @@ func (l *loops) ended(lp *loop, rec *translate.Record) {
 	}
 }
 
-// correct takes back that the latest answer was another agent's: of two that ask at once, the one that
-// goes on is the one that got an answer.
+// correct takes back that an answer was another agent's: of agents that ask at once, the one that goes on is
+// the one that got an answer: the latest that no agent has gone on from.
 func (l *loops) correct(lp *loop, rec *translate.Record) {
-	o := l.answered
-	if o == nil || o == lp || o == l.main || lp == l.main || !lp.asking || o.asking || o.announced > 0 || l.busy(o) || o.iteration != lp.iteration {
+	if lp == l.main {
 		return
 	}
-	lp.progress, o.progress = o.progress, lp.progress
-	l.answered = lp
-	rec.Loop.Swaps = &o.ref
+	if lp.asking {
+		unclaimed := func(o *loop) bool {
+			return o != l.main && !o.asking && !o.claimed && !l.busy(o) && o.iteration == lp.iteration
+		}
+		if o := l.first(unclaimed, func(o *loop) int { return -o.answered }); o != nil {
+			lp.progress, o.progress = o.progress, lp.progress
+			rec.Loop.Swaps = &o.ref
+		}
+	}
+	lp.claimed = true
 }
 
 func (l *loops) announced(lp *loop, rec *translate.Record) {
@@ -394,7 +410,7 @@ func (l *loops) announced(lp *loop, rec *translate.Record) {
 func (l *loops) iteration(lp *loop, rec *translate.Record) {
 	lp.iteration = rec.Loop.Iteration
 	lp.asking, lp.between, lp.texted, lp.thought = true, false, false, false
-	lp.text, lp.think, lp.announced, lp.running = 0, 0, 0, 0
+	lp.text, lp.think, lp.announced, lp.running, lp.claimed = 0, 0, 0, 0, false
 }
 
 func (l *loops) iterationEnd(lp *loop, _ *translate.Record) {
@@ -420,7 +436,7 @@ func (l *loops) whole(lp *loop, rec *translate.Record) {
 func (l *loops) usage(lp *loop, rec *translate.Record) {
 	lp.asking = false
 	lp.sum = rec.Loop.Sum
-	l.answered = lp
+	lp.answered = l.n
 }
 
 func (l *loops) called(lp *loop, rec *translate.Record) {
@@ -461,17 +477,17 @@ func (l *loops) returned(_ *loop, rec *translate.Record) {
 	}
 }
 
+// sameUse reports whether two sums tell the same; the cache is not always told.
+func sameUse(a, b translate.Tokens) bool { return a.Input == b.Input && a.Output == b.Output }
+
 // relink corrects which agent a call started: its result tells what that agent used.
 func (l *loops) relink(c *launch, k *translate.Loop) {
-	used := func(lp *loop) bool {
-		return lp != nil && lp.sum.Input == k.Sum.Input && lp.sum.Output == k.Sum.Output
-	}
-	if c.started == nil || k.Sum == (translate.Tokens{}) || used(c.started) {
+	if c.started == nil || k.Sum == (translate.Tokens{}) || sameUse(c.started.sum, k.Sum) {
 		return
 	}
 	for i := range l.launches {
 		o := &l.launches[i]
-		if o.owner != c.owner || o.mate != "" || !used(o.started) {
+		if o.owner != c.owner || o.started == nil || !o.started.counted || !sameUse(o.started.sum, k.Sum) {
 			continue
 		}
 		a, b := c.started, o.started
@@ -484,6 +500,7 @@ func (l *loops) relink(c *launch, k *translate.Loop) {
 }
 
 func (l *loops) done(lp *loop, rec *translate.Record) {
+	lp.counted = sameUse(lp.sum, rec.Loop.Sum)
 	if !l.teamed(lp) {
 		l.end(lp)
 	}
@@ -514,15 +531,71 @@ func (l *loops) runEnd(lp *loop, rec *translate.Record) {
 	l.end(lp)
 }
 
-// doubtful reports whether the record is the usage of an agent that only the next record may name.
+// doubtful reports whether a usage may be of several agents: of a teammate, which the next record names, or
+// of any that asks and has the sum that it goes on from.
 func (l *loops) doubtful(rec *translate.Record) bool {
-	return rec.Loop.Kind == translate.LoopUsage && rec.Loop.Name == "" && len(l.mates) > 0
+	k := rec.Loop
+	if k.Kind != translate.LoopUsage || k.Name != "" || k.Agent != "" {
+		return false
+	}
+	return len(l.mates) > 0 || l.rivals(k) > 1
 }
 
-// resolve names the agent of a doubtful usage if the next record repeats it in a teammate's name.
-func (l *loops) resolve(usage, next *translate.Record) {
-	a, b := usage.Loop, next.Loop
-	if b != nil && b.Kind == translate.LoopUsage && a.Own == b.Own && a.Sum == b.Sum {
-		a.Name = b.Name
+func (l *loops) rivals(k *translate.Loop) (n int) {
+	for _, lp := range l.live {
+		if l.mayAnswer(lp, k) {
+			n++
+		}
 	}
+	return n
+}
+
+func (l *loops) mayAnswer(lp *loop, k *translate.Loop) bool {
+	return lp.asking && !lp.over && !l.teamed(lp) && l.goesOn(lp, k)
+}
+
+// maxWaited bounds the records for which a usage waits.
+const maxWaited = 64
+
+// resolve finds whose a doubtful usage is: a teammate's if the next record repeats it in its name, else of
+// the agent whose whole text, next call or end follows. known is true with a nil loop where nothing better
+// than a guess will come.
+func (l *loops) resolve(usage, next *translate.Record, waited int) (lp *loop, known bool) {
+	if next == nil || next.Loop == nil {
+		return nil, true
+	}
+	a, b := usage.Loop, next.Loop
+	if b.Kind == translate.LoopUsage && b.Name != "" && a.Own == b.Own && a.Sum == b.Sum {
+		a.Name = b.Name
+		return nil, true
+	}
+	if waited > maxWaited || l.rivals(a) < 2 {
+		return nil, true
+	}
+	switch b.Kind {
+	case translate.LoopText:
+		return l.answeredBy(a, func(lp *loop) bool { return lp.text == b.Bytes })
+	case translate.LoopReasoning:
+		return l.answeredBy(a, func(lp *loop) bool { return lp.think == b.Bytes })
+	case translate.LoopAnnounced, translate.LoopEnded, translate.LoopFailed:
+		return l.answeredBy(a, func(lp *loop) bool { return lp == l.ids[b.Agent] })
+	case translate.LoopIterationEnd:
+		return nil, b.Name == "" && l.first(l.ends(b), recency) == nil // it follows an answer, if not this one another
+	case translate.LoopCall:
+		return nil, b.Name == "" && l.caller(b) == nil
+	}
+	return nil, false
+}
+
+// answeredBy is the only agent that the usage may be of and that fits.
+func (l *loops) answeredBy(usage *translate.Loop, fits func(*loop) bool) (found *loop, known bool) {
+	for _, lp := range l.live {
+		if l.mayAnswer(lp, usage) && fits(lp) {
+			if found != nil {
+				return nil, false
+			}
+			found = lp
+		}
+	}
+	return found, found != nil
 }

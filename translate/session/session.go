@@ -723,7 +723,7 @@ func (s *session) close() {
 		return
 	}
 	for _, f := range s.feeds {
-		f.passDoubt(nil)
+		f.passDoubts(nil)
 	}
 	s.closed = true
 	end := s.latest
