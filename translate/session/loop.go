@@ -236,43 +236,27 @@ func (l *loops) starter(k *translate.Loop) *loop {
 	return l.main
 }
 
-// guess is the agent whose state fits a record best.
+// guess is the agent that an earlier record tells, else the one whose state fits best.
 func (l *loops) guess(k *translate.Loop) *loop {
-	asking := func(lp *loop) bool { return lp.asking }
-	answered := func(lp *loop) bool { return !lp.asking && !lp.between }
-	var fits []func(*loop) bool // the best ones first
-	order := age
+	if lp := l.introduced(k); lp != nil {
+		return lp
+	}
+	fits, order := l.fitting(k)
+	for _, fit := range fits {
+		if lp := l.first(fit, order); lp != nil {
+			return lp
+		}
+	}
+	return l.main
+}
+
+// introduced is the agent that said that such a record would come.
+func (l *loops) introduced(k *translate.Loop) *loop {
 	switch k.Kind {
-	case translate.LoopDelta:
-		fits = append(fits, func(lp *loop) bool { return lp.asking && lp.text == k.Before }, asking)
-	case translate.LoopThought:
-		fits = append(fits, func(lp *loop) bool { return lp.asking && lp.think > 0 }, asking)
-	case translate.LoopUsage:
-		goesOn := func(lp *loop) bool { return l.goesOn(lp, k) }
-		fits = append(fits, func(lp *loop) bool { return lp.asking && goesOn(lp) }, goesOn, asking)
-		order = recency // its text came just before
-	case translate.LoopText:
-		fits = append(fits,
-			func(lp *loop) bool { return answered(lp) && !lp.texted && lp.text == k.Bytes },
-			func(lp *loop) bool { return lp.asking && lp.text == k.Bytes },
-			func(lp *loop) bool { return answered(lp) && !lp.texted })
-	case translate.LoopReasoning:
-		fits = append(fits,
-			func(lp *loop) bool { return answered(lp) && !lp.thought && lp.think == k.Bytes },
-			func(lp *loop) bool { return lp.asking && lp.think == k.Bytes },
-			func(lp *loop) bool { return answered(lp) && !lp.thought })
 	case translate.LoopCall:
-		if lp := l.caller(k); lp != nil {
-			return lp
-		}
-		fits, order = append(fits, answered), recency
-	case translate.LoopIterationEnd:
-		fits, order = append(fits, l.ends(k)), recency
+		return l.caller(k)
 	case translate.LoopError:
-		if lp := l.before(translate.LoopFailed); lp != nil {
-			return lp
-		}
-		fits = append(fits, asking)
+		return l.before(translate.LoopFailed)
 	case translate.LoopDone:
 		if lp := l.before(translate.LoopEnded, translate.LoopFailed); lp != nil {
 			return lp
@@ -282,15 +266,48 @@ func (l *loops) guess(k *translate.Loop) *loop {
 				return lp
 			}
 		}
-		done := func(lp *loop) bool { return lp.between && lp.sum == k.Sum && lp.sum != (translate.Tokens{}) }
-		fits, order = append(fits, done), recency
 	}
-	for _, fit := range fits {
-		if lp := l.first(fit, order); lp != nil {
-			return lp
+	return nil
+}
+
+// fitting is in which states an agent may be to write the record, the likeliest first, and which of several
+// such agents is taken.
+func (l *loops) fitting(k *translate.Loop) (fits []func(*loop) bool, order func(*loop) int) {
+	asking := func(lp *loop) bool { return lp.asking }
+	answered := func(lp *loop) bool { return !lp.asking && !lp.between }
+	goesOn := func(lp *loop) bool { return l.goesOn(lp, k) }
+	switch k.Kind {
+	case translate.LoopDelta:
+		return []func(*loop) bool{func(lp *loop) bool { return lp.asking && lp.text == k.Before }, asking}, age
+	case translate.LoopThought:
+		return []func(*loop) bool{func(lp *loop) bool { return lp.asking && lp.think > 0 }, asking}, age
+	case translate.LoopUsage: // its text came just before
+		return []func(*loop) bool{func(lp *loop) bool { return lp.asking && goesOn(lp) }, goesOn, asking}, recency
+	case translate.LoopText, translate.LoopReasoning:
+		whole := func(lp *loop) (bytes int, told bool) {
+			if k.Kind == translate.LoopText {
+				return lp.text, lp.texted
+			}
+			return lp.think, lp.thought
 		}
+		untold := func(lp *loop) bool { _, told := whole(lp); return answered(lp) && !told }
+		same := func(lp *loop) bool { bytes, _ := whole(lp); return bytes == k.Bytes }
+		return []func(*loop) bool{
+			func(lp *loop) bool { return untold(lp) && same(lp) },
+			func(lp *loop) bool { return asking(lp) && same(lp) },
+			untold,
+		}, age
+	case translate.LoopCall:
+		return []func(*loop) bool{answered}, recency
+	case translate.LoopIterationEnd:
+		return []func(*loop) bool{l.ends(k)}, recency
+	case translate.LoopError:
+		return []func(*loop) bool{asking}, age
+	case translate.LoopDone:
+		done := func(lp *loop) bool { return lp.between && lp.sum == k.Sum && lp.sum != (translate.Tokens{}) }
+		return []func(*loop) bool{done}, recency
 	}
-	return l.main
+	return nil, nil
 }
 
 // ends is what fits the end of a request.
