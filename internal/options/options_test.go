@@ -158,3 +158,16 @@ func TestSize(t *testing.T) {
 		assert.Error(t, s.UnmarshalText([]byte(text)), text)
 	}
 }
+
+func TestFixed(t *testing.T) {
+	for name, want := range map[string][]translate.Format{
+		"auto":        nil,
+		"claude":      {translate.FormatClaudeCode},
+		"claude_code": {translate.FormatClaudeCode},
+		"cline":       {translate.FormatCline, translate.FormatClineLegacy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, want, (&Config{Format: name}).Fixed())
+		})
+	}
+}
