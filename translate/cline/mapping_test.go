@@ -444,3 +444,29 @@ func TestPairing(t *testing.T) {
 		t.Run(name, func(t *testing.T) { test.check(t, translate.FormatCline) })
 	}
 }
+
+// TestKeys has every key under which an input may have what a tool works on (event mapping, section 8).
+func TestKeys(t *testing.T) {
+	for rule, test := range map[string]struct{ tool, keys, input, want string }{
+		"path":        {"read_file", "path file_path filePath filepath abs_path absolutePath absolute_path source", `{"KEY":"/w/a"}`, "read /w/a ok @tool"},
+		"read start":  {"read_file", "offset start_line startLine line", `{"path":"/w/a","KEY":3,"end_line":9}`, "read /w/a 3-9 ok @tool"},
+		"read end":    {"read_file", "end_line endLine", `{"path":"/w/a","line":3,"KEY":9}`, "read /w/a 3-9 ok @tool"},
+		"read length": {"read_file", "limit line_count lineCount num_lines numLines", `{"path":"/w/a","line":3,"KEY":7}`, "read /w/a 3-9 ok @tool"},
+		"query":       {"search_files", "pattern query regex glob search searchText q", `{"KEY":"x"}`, "search x ok @tool"},
+		"search path": {"search_files", "path dir dir_path directory cwd scope", `{"regex":"x","KEY":"/w"}`, "search x /w ok @tool"},
+		"list path":   {"list_files", "path dir dir_path directory", `{"KEY":"/w"}`, "list /w ok @tool"},
+		"command":     {"bash", "command cmd script", `{"KEY":"make"}`, "command make ok @tool"},
+		"skill name":  {"skills", "name skill skill_name skillName", `{"KEY":"pdf"}`, "skill pdf skills/pdf/SKILL.md ok @tool"},
+		"skill path":  {"skills", "path file_path filePath skillPath", `{"name":"pdf","KEY":"/s/p.md"}`, "skill pdf /s/p.md ok @tool"},
+		"skill dir":   {"skills", "dir directory", `{"name":"pdf","KEY":"/s"}`, "skill pdf /s/SKILL.md ok @tool"},
+		"patch":       {"apply_patch", "patch diff content input", `{"KEY":"*** Add File: /w/a"}`, "write /w/a ok @tool"},
+		"files":       {"read_files", "files file_paths paths", `{"KEY":["/w/a"]}`, "read /w/a ok @tool"},
+	} {
+		for key := range strings.FieldsSeq(test.keys) {
+			t.Run(rule+" in "+key, func(t *testing.T) {
+				input := strings.ReplaceAll(test.input, "KEY", key)
+				mapping{call(test.tool, input, good), []string{test.want}}.check(t, translate.FormatCline)
+			})
+		}
+	}
+}

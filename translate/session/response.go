@@ -134,7 +134,7 @@ func (s *session) openResponse(r *row, id, local string) *response {
 	}
 	if ag.asked != 0 {
 		ag.prev, ag.prevMeasured = ag.asked, r.measured
-		ag.asked = 0
+		ag.asked, ag.turnOver = 0, false // no pause of the user's lies before it
 	}
 	if ag.prev != 0 && ag.prev <= r.t {
 		resp.start = ag.prev
