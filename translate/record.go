@@ -10,9 +10,11 @@ type Format string
 
 // The decoders this release has, and Generic for a source that no rule recognises.
 const (
-	FormatClaudeCode Format = "claude_code"
-	FormatCodexExec  Format = "codex_exec"
-	FormatGeneric    Format = "generic"
+	FormatClaudeCode  Format = "claude_code"
+	FormatCline       Format = "cline"
+	FormatClineLegacy Format = "cline_legacy"
+	FormatCodexExec   Format = "codex_exec"
+	FormatGeneric     Format = "generic"
 )
 
 // Opt is a value that the input may leave out. The zero Opt is absent, which is not the same as a
@@ -71,7 +73,9 @@ type Record struct {
 	Turn       *Turn
 	Response   *Response
 	Chunk      *Chunk
+	Calls      []Call // calls that stand outside of a response's rows
 	Failure    *Failure
+	Loop       *Loop // in formats that do not name the agent of a record
 	Prompt     *Prompt
 	Interrupt  bool // a person interrupted the agent
 	Results    []Result
@@ -99,6 +103,7 @@ func (a AgentRef) Main() bool { return a.Parent == "" && a.ID == "" }
 // Start is the record with which an agent program begins a turn or a process (Claude: system/init).
 type Start struct {
 	Model          string
+	Provider       string // as gen_ai.provider.name has it, "" when not stated
 	PermissionMode string
 }
 
@@ -151,6 +156,14 @@ type Response struct {
 	// response that stands for its turn, and each of its texts is a message of its own.
 	PerTurn bool
 	Total   *Total // instead of Usage where a thread's running total is told
+
+	// Loose marks the rows of formats in which neither rows nor responses have an id of the provider: a row
+	// belongs to the response that its agent is writing, usage comes once and is the last word, and only a
+	// response with usage counts as a model call. Where no row names the model, the program's start or
+	// terminal record does.
+	Loose bool
+	Local string       // what a loose response is known by within its session, "" = by its place
+	Cost  Opt[float64] // USD, as the agent reports it for this response
 }
 
 // BlockKind is the kind of a content block.
@@ -250,6 +263,9 @@ type Result struct {
 	Success     Opt[bool]  // verdict that overrides IsError and Interrupted
 	Outcome     string     // the call's outcome where the record states it; Success is then the events' verdict
 	Agents      []AgentState
+	NoVerdict   bool     // nothing tells whether the call succeeded; it counts as ok, its events do not say so
+	Items       []Item   // of a batch, in the order of the call's operations
+	Call        *Call    // the call as the result restates it, for a result whose call was missed
 	Unknown     *Unknown // how to report it if no call ever comes
 }
 
@@ -258,6 +274,12 @@ type AgentState struct {
 	ID     string
 	Ended  bool
 	Failed bool
+}
+
+// Item is the result of one operation of a batch.
+type Item struct {
+	Success  Opt[bool]
+	ExitCode Opt[int64]
 }
 
 // TaskEnd is the end of a background task told by the result of another call.
@@ -276,6 +298,7 @@ const (
 	ChunkStart                  // message_start: Response has id, model and the input side
 	ChunkDelta                  // message_delta: Response has the final usage and the stop reason
 	ChunkStop                   // message_stop
+	ChunkNext                   // a request to the model begins: what the agent was writing is complete
 )
 
 // Chunk is a partial message of the response that its agent is writing.
@@ -314,6 +337,7 @@ type Task struct {
 	EndTime    int64  // Unix nanoseconds, 0 when not stated
 	Background Opt[bool]
 	Quiet      bool // ambient or skipped in the transcript: no orchestration event
+	Again      bool // another run of an agent that ran before: one more span, no more agents
 	Prompt     Text
 	Workflow   []WorkflowAgent
 }
@@ -367,6 +391,9 @@ type Terminal struct {
 	Denials     []string     // ids of calls that were denied in this turn
 	DenialCount int
 	Index       Opt[int64] // result_index
+	Model       string     // of the responses that do not name theirs
+	Provider    string     // of that model, as in Start
+	Amends      bool       // says how a run was aborted; the run's end is, if there is one, another record
 }
 
 // Failure is an error that the agent reports while it works. It does not decide the outcome.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/cline"
 	"github.com/otelcol-agents/otelcol-agents/translate/codex"
 	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 )
@@ -37,9 +38,11 @@ type Options struct {
 
 // decoders has what makes the decoder of each format.
 var decoders = map[translate.Format]func(decode.Options) Decoder{
-	translate.FormatClaudeCode: func(o decode.Options) Decoder { return claude.NewDecoder(o) },
-	translate.FormatCodexExec:  func(o decode.Options) Decoder { return codex.NewDecoder(o) },
-	translate.FormatGeneric:    func(o decode.Options) Decoder { return claude.NewGenericDecoder(o) },
+	translate.FormatClaudeCode:  func(o decode.Options) Decoder { return claude.NewDecoder(o) },
+	translate.FormatCline:       func(o decode.Options) Decoder { return cline.NewDecoder(o) },
+	translate.FormatClineLegacy: func(o decode.Options) Decoder { return cline.NewDecoder(o) },
+	translate.FormatCodexExec:   func(o decode.Options) Decoder { return codex.NewDecoder(o) },
+	translate.FormatGeneric:     func(o decode.Options) Decoder { return claude.NewGenericDecoder(o) },
 }
 
 // Decoder is a new decoder of a format, nil where there is none.

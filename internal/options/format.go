@@ -23,13 +23,14 @@ type family struct {
 
 var (
 	claude = []translate.Format{translate.FormatClaudeCode}
+	cline  = []translate.Format{translate.FormatCline, translate.FormatClineLegacy}
 	codex  = []translate.Format{translate.FormatCodexExec}
 )
 
 var families = []family{
 	{"claude", claude},
 	{"claude_code", claude}, // as agentstream.format spells it
-	{"cline", nil},
+	{"cline", cline},
 	{"codex", codex},
 	{"gemini", nil},
 	{"amp", nil},

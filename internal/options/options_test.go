@@ -105,7 +105,7 @@ func TestCheck(t *testing.T) {
 		set  func(*Config)
 		want string
 	}{
-		"format":          {func(c *Config) { c.Format = "clod" }, `format must be one of auto, claude, claude_code, codex, got "clod"`},
+		"format":          {func(c *Config) { c.Format = "clod" }, `format must be one of auto, claude, claude_code, cline, codex, got "clod"`},
 		"format to come":  {func(c *Config) { c.Format = "gemini" }, `format "gemini" has no decoder in this release`},
 		"line size":       {func(c *Config) { c.MaxLineSize = 10 }, "max_line_size must be between 1KiB and 1GiB, got 10"},
 		"content":         {func(c *Config) { c.MaxContentBytes = 0 }, "max_content_bytes must be between"},
@@ -159,5 +159,19 @@ func TestSize(t *testing.T) {
 	for _, text := range []string{"", "MiB", "-1", "1TiBx", "NaN", "1e300", "64 mib"} {
 		var s Size
 		assert.Error(t, s.UnmarshalText([]byte(text)), text)
+	}
+}
+
+func TestFixed(t *testing.T) {
+	for name, want := range map[string][]translate.Format{
+		"auto":        nil,
+		"claude":      {translate.FormatClaudeCode},
+		"claude_code": {translate.FormatClaudeCode},
+		"cline":       {translate.FormatCline, translate.FormatClineLegacy},
+		"codex":       {translate.FormatCodexExec},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, want, (&Config{Format: name}).Fixed())
+		})
 	}
 }

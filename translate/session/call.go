@@ -98,10 +98,43 @@ func (s *session) call(r *row, resp *response, tc *translate.Call) *call {
 		return nil
 	}
 	s.issued[issued] = struct{}{}
-	g := resp.seg
+	return s.openedCall(r, resp.agent, resp.seg, id, resp.id, tc)
+}
+
+// looseCall folds a call that stands outside of a response. Where its id comes again after it has ended,
+// it is another call.
+func (s *session) looseCall(r *row, tc *translate.Call) *call {
+	if s.openCount(tc.ID, nil) > 0 {
+		return nil
+	}
+	issuer := ""
+	h := hash("", tc.ID)
+	if _, again := s.issued[h]; again {
+		s.reissued[h]++
+		issuer = "#" + itoa(s.reissued[h])
+	}
+	s.issued[h] = struct{}{}
+	r.g.act()
+	return s.openedCall(r, r.ag, r.g, tc.ID, issuer, tc)
+}
+
+// missedCall is the call of a result that restates it, when nothing else told of it; nil where the result
+// only comes again.
+func (s *session) missedCall(r *row, res *translate.Result) *call {
+	if _, known := s.finished[hash(res.CallID)]; res.Call == nil || known && res.CallID != "" {
+		return nil
+	}
+	c := s.looseCall(r, res.Call)
+	if c != nil && res.Duration.V > 0 && c.start >= ordinalEnd {
+		c.start -= res.Duration.V // nothing but its end was told
+	}
+	return c
+}
+
+func (s *session) openedCall(r *row, ag *agent, g *segment, id, issuer string, tc *translate.Call) *call {
 	c := &call{
-		c: tc, id: id, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: resp.agent, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
-		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: resp.id},
+		c: tc, id: id, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: ag, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
+		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: issuer},
 	}
 	s.calls[id] = append(s.calls[id], c)
 	s.open = append(s.open, c)
@@ -149,9 +182,18 @@ func (s *session) result(r *row, res *translate.Result) {
 			c = nil
 		}
 	}
+	if c == nil && s.openCount(res.CallID, nil) == 0 {
+		c = s.missedCall(r, res)
+	}
 	if c != nil {
+		if r.rec.Loop != nil && r.rec.Loop.Sure {
+			c.agent = r.ag
+		}
 		s.answer(c, res, r.t)
 		return
+	}
+	if res.Call != nil {
+		return // the end of a call that has ended
 	}
 	if s.openCount(res.CallID, nil) > 1 {
 		u := res.Unknown
@@ -173,6 +215,11 @@ func (s *session) result(r *row, res *translate.Result) {
 // answer pairs a result with its call.
 func (s *session) answer(c *call, res *translate.Result, t int64) {
 	c.result, c.resultAt = res, t
+	if len(res.Items) == len(c.c.Ops) {
+		for i, item := range res.Items {
+			c.c.Ops[i].Success, c.c.Ops[i].ExitCode = item.Success, item.ExitCode
+		}
+	}
 	c.start, c.end = min(c.start, t), max(c.end, t)
 	c.seg.touch(t)
 	if res.Denied {
@@ -233,7 +280,7 @@ func (c *call) decide() {
 		c.finish(translate.ToolDenied, c.end)
 	case res == nil:
 	case res.Success.OK && !res.Success.V, res.IsError && !res.Interrupted:
-		if c.settled || !hasTerminal(s.format) || c.server {
+		if c.settled || !tellsDenials(s.format) || c.server {
 			c.finish(translate.ToolError, c.end)
 		}
 	case res.Interrupted:
@@ -310,7 +357,9 @@ func (c *call) finish(outcome string, end int64) {
 	}
 	c.end = max(c.start, end)
 	g.touch(c.end)
-	if c.child != nil && !c.child.sent && !c.child.detached {
+	// A subagent that nobody waited for goes on when the call that launched it is done.
+	goesOn := c.child != nil && (c.child.detached || c.child.background && !c.bg && outcome == translate.ToolOK)
+	if c.child != nil && !c.child.sent && !goesOn {
 		failed := outcome == translate.ToolError || outcome == translate.ToolKilled
 		known := outcome != translate.ToolIncomplete && outcome != translate.ToolInterrupted
 		if c.child.ended {
@@ -444,6 +493,9 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 	} else if c.result != nil || c.taskStatus != "" || outcome == translate.ToolDenied {
 		success = translate.Some(outcome == translate.ToolOK)
 	} // else it was open at the end: the agent did try, nobody knows with what result
+	if c.result != nil && c.result.NoVerdict && outcome == translate.ToolOK {
+		success = translate.Opt[bool]{}
+	}
 	for i := range c.c.Ops {
 		op := &c.c.Ops[i]
 		if op.Kind == translate.OpNone {
@@ -457,8 +509,10 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 			Event: opEvents[op.Kind], Severity: translate.SeverityInfo, Time: c.end, Success: success,
 			Tool: c.name, CallID: c.c.ID, Query: op.Query.Content, Command: op.Command.Content,
 		}
+		how := outcome
 		if op.Success.OK {
 			l.Success = op.Success
+			how = itemOutcome(op.Success.V)
 		}
 		l.Path = op.Path.Content
 		if op.Resolve && l.Path != "" {
@@ -471,13 +525,17 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 		}
 		switch op.Kind {
 		case translate.OpCommand:
-			l.ExitCode = exit
+			if len(c.c.Ops) == 1 {
+				l.ExitCode = exit
+			}
 			if op.ExitCode.OK {
 				l.ExitCode = op.ExitCode
 			}
 		case translate.OpSkill:
 			l.Skill, l.Path = op.Skill, ""
-			if c.agent.s.a.cfg.Capture.ToolArguments {
+			if op.Path.Content != "" {
+				l.SkillPath = resolvePath(op.Path.Content, c.agent.s.cwd)
+			} else if c.agent.s.a.cfg.Capture.ToolArguments {
 				l.SkillPath = resolvePath(path.Join("skills", op.Skill, "SKILL.md"), c.agent.s.cwd)
 			}
 		case translate.OpUnknown:
@@ -489,9 +547,16 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 		if failed := l.Success.OK && !l.Success.V || !l.Success.OK && outcome == translate.ToolError; failed && op.Kind != translate.OpUnknown {
 			l.Severity = translate.SeverityWarn
 		}
-		l.Body = eventBody(l, outcome)
+		l.Body = eventBody(l, how)
 		c.seg.log(l, &c.node, c.agent.typ, "call/"+c.node.a+"\x00"+c.node.b, i)
 	}
+}
+
+func itemOutcome(success bool) string {
+	if success {
+		return translate.ToolOK
+	}
+	return translate.ToolError
 }
 
 func eventBody(l *translate.Log, outcome string) string {

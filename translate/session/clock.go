@@ -44,6 +44,9 @@ type feed struct {
 	spread    bool  // ordinals are spread over lengths before the file's modification time
 	ended     bool
 
+	loops  *loops  // where records do not name their agent
+	doubts []dated // records that wait for a later one to tell whose they are
+
 	hashes []uint64 // of its records without an id, in order
 	model  *feed    // the earlier source that it has followed so far
 	fresh  bool     // it went its own way
@@ -206,7 +209,47 @@ func (f *feed) fold(rec *translate.Record, t int64, measured bool) {
 		}
 		f.began = 0
 	}
-	f.s.record(f, rec, end, measured)
+	f.pass(dated{rec: rec, t: end, measured: measured})
+}
+
+// dated is a record whose time is known.
+type dated struct {
+	rec      *translate.Record
+	t        int64
+	measured bool
+	waited   int // records that came while it waited to be known whose it is
+}
+
+// pass finds out whose record it is and hands it on.
+func (f *feed) pass(d dated) {
+	f.passDoubts(d.rec)
+	if d.rec.Loop != nil {
+		if f.loops == nil {
+			f.loops = newLoops()
+		}
+		if f.loops.doubtful(d.rec) {
+			f.doubts = append(f.doubts, d)
+			return
+		}
+		f.loops.attribute(d.rec, nil)
+	}
+	f.s.record(f, d.rec, d.t, d.measured)
+}
+
+// passDoubts hands on what waited for next to tell whose it is; nil when nothing follows.
+func (f *feed) passDoubts(next *translate.Record) {
+	for len(f.doubts) > 0 {
+		d := &f.doubts[0]
+		d.waited++
+		lp, known := f.loops.resolve(d.rec, next, d.waited)
+		if !known {
+			return
+		}
+		first := f.doubts[0]
+		f.doubts = f.doubts[1:]
+		f.loops.attribute(first.rec, lp)
+		f.s.record(f, first.rec, first.t, first.measured)
+	}
 }
 
 // diagnostic folds a line that is no record: it takes the time of the record before it, of the source
@@ -232,6 +275,7 @@ func (f *feed) end() {
 		}
 		f.fold(w, t, false)
 	}
+	f.passDoubts(nil)
 	if f.ordinal > 0 && f.ordinalsT == 0 {
 		f.ordinalsT, f.spread = f.src.info.ModTime, true
 		f.s.estimated = true

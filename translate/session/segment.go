@@ -89,6 +89,7 @@ func (s *session) newSegment(t int64, prev *segment, rec *translate.Record) *seg
 	s.prune()
 	g := &segment{s: s, n: s.segments, quiet: true, first: t, last: t, tools: map[string]int64{}, outcomes: map[string]int64{}}
 	g.root = node{seg: g, kind: ids.KindSession}
+	g.started = ownRecords(s.format)
 	g.caller = s.caller
 	if rec != nil {
 		g.firstUUID = rec.UUID
@@ -272,9 +273,11 @@ func (g *segment) step(st translate.Step) {
 func (g *segment) outcome() (outcome, errType string) {
 	t := g.terminal
 	switch {
+	case t != nil && t.Cancelled:
+		return translate.OutcomeCancelled, ""
 	case t != nil && !t.Failed:
 		return translate.OutcomeSuccess, ""
-	case t != nil && (t.Cancelled || g.interrupted):
+	case t != nil && g.interrupted:
 		return translate.OutcomeCancelled, ""
 	case t != nil:
 		return translate.OutcomeError, t.ErrorType

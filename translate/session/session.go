@@ -48,9 +48,11 @@ type session struct {
 	agentList []*agent
 	calls     map[string][]*call  // calls by id, the latest last: open ones, and those that launched a subagent
 	issued    map[uint64]struct{} // calls by response and id
+	reissued  map[uint64]int      // how often an id of a loose call came again
 	finished  map[uint64]struct{} // ids of calls whose span is out
 	open      []*call             // open calls in the order of their first row
 	responses map[string]*response
+	unnamed   []*response       // complete but for the model, which the end of the run tells
 	abandoned int               // open calls that a prompt left behind
 	early     map[string]*early // results before their call
 	earlyList []string
@@ -72,6 +74,8 @@ type session struct {
 	branch    string
 	mcp       []string
 	initModel string
+	// providerName is what the stream says about who runs its models.
+	providerName string
 }
 
 // early is a result that came before its call.
@@ -102,7 +106,7 @@ func hash(fields ...string) uint64 {
 func newSession(a *Assembler, key sessionKey, src *Source) *session {
 	s := &session{
 		a: a, agent: key.agent, id: key.id, format: src.info.Format, caller: src.caller,
-		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, finished: map[uint64]struct{}{},
+		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, reissued: map[uint64]int{}, finished: map[uint64]struct{}{},
 		responses: map[string]*response{}, early: map[string]*early{}, tasks: map[string]*task{},
 		denied: map[string]bool{}, used: map[string]*usedModel{}, seen: map[uint64]struct{}{},
 	}
@@ -153,6 +157,7 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 	}
 
 	ag := s.agentOf(rec, t)
+	s.correct(rec, ag)
 	g := s.segmentFor(rec, ag, t)
 	s.latest = max(s.latest, t)
 	if rec.PermissionMode != "" {
@@ -221,6 +226,9 @@ func (s *session) facts(rec *translate.Record) {
 	if rec.Start != nil && rec.Start.Model != "" {
 		s.initModel = rec.Start.Model
 	}
+	if rec.Start != nil {
+		s.providerName = firstOf(rec.Start.Provider, s.providerName)
+	}
 }
 
 // segmentFor is the segment a record belongs to, a new one if the record begins it. Only rows of the
@@ -254,7 +262,7 @@ func (s *session) segmentFor(rec *translate.Record, ag *agent, t int64) *segment
 
 // cuts reports whether a record of the main agent can begin a segment.
 func cuts(rec *translate.Record) bool {
-	return rec.Start != nil || rec.Prompt != nil || rec.Response != nil || rec.Interrupt ||
+	return rec.Start != nil || rec.Prompt != nil || rec.Response != nil || rec.Interrupt || rec.Loop != nil ||
 		rec.Chunk != nil && rec.Chunk.Kind == translate.ChunkStart || rec.Turn != nil && rec.Turn.Begin
 }
 
@@ -269,6 +277,9 @@ const (
 func (s *session) cutBy(rec *translate.Record, t int64) cut {
 	g := s.cur
 	if g.quiet {
+		return noCut
+	}
+	if rec.Response != nil && rec.Response.Loose && s.main.cur != nil && rec.Response.Local == "" {
 		return noCut
 	}
 	if rec.Response != nil {
@@ -361,11 +372,11 @@ func (s *session) payloads(r *row) {
 	if rec.Turn != nil {
 		s.turnRecord(r)
 	}
-	if rec.Failure != nil {
-		s.failure(r)
-	}
 	if rec.Prompt != nil {
 		s.prompt(r)
+	}
+	for i := range rec.Calls {
+		s.looseCall(r, &rec.Calls[i])
 	}
 	for i := range rec.Results {
 		s.result(r, &rec.Results[i])
@@ -378,6 +389,9 @@ func (s *session) payloads(r *row) {
 	}
 	if rec.Chunk != nil {
 		s.chunk(r)
+	}
+	if rec.Failure != nil {
+		s.failure(r)
 	}
 	taskOfAgent := false
 	if rec.Task != nil {
@@ -546,14 +560,34 @@ func (s *session) failure(r *row) {
 	}
 }
 
+// amend folds how a run was aborted. The end of the run, if one was told, decides (ruling 30); it only
+// does not know that nobody aborted a run that was ended from outside.
+func (s *session) amend(r *row) {
+	t, g := r.rec.Terminal, r.g
+	g.act()
+	if g.terminal == nil || g.terminal.Cancelled {
+		g.terminal = t
+		g.reason = firstOf(t.Reason, g.reason)
+	}
+	g.terminalAt = r.t
+}
+
 // terminal folds the record that ends a turn.
 func (s *session) terminal(r *row) {
 	t, g := r.rec.Terminal, r.g
+	if t.Amends {
+		s.amend(r)
+		return
+	}
 	late := t.Failed && t.Turns.V <= 0 && s.succeeded()
 	g.act()
-	for _, ag := range s.live() {
-		s.complete(ag)
+	if hasTerminal(s.format) { // elsewhere the usage of the last response may still come
+		for _, ag := range s.live() {
+			s.complete(ag)
+		}
 	}
+	s.providerName = firstOf(t.Provider, s.providerName)
+	s.name(firstOf(t.Model, s.initModel))
 	s.endAbandoned(s.main)
 	g.terminals++
 	for _, id := range t.Denials {
@@ -585,6 +619,9 @@ func (s *session) terminal(r *row) {
 		}
 		if t.Failed {
 			l := &translate.Log{Event: translate.EventError, Severity: translate.SeverityError, ErrType: t.ErrorType, Body: t.Message}
+			if t.Text.Bytes > 0 {
+				l.MessageBytes = translate.Some(int64(t.Text.Bytes))
+			}
 			if t.Text.Content != "" {
 				l.Body, l.Captured, l.Cut = t.Text.Content, true, t.Text.Cut
 			}
@@ -681,11 +718,11 @@ func timed(l *translate.Log, t int64) *translate.Log {
 	return l
 }
 
-// live lists the main agent and every subagent that has not ended.
+// live lists the main agent and every subagent that has not ended, or is writing a late response.
 func (s *session) live() []*agent {
 	s.agentList = slices.DeleteFunc(s.agentList, func(ag *agent) bool {
-		ag.listed = !ag.sent
-		return ag.sent
+		ag.listed = !ag.sent || ag.cur != nil
+		return !ag.listed
 	})
 	return append([]*agent{s.main}, s.agentList...)
 }
@@ -735,11 +772,15 @@ func (s *session) close() {
 	if s.closed || s.cur == nil {
 		return
 	}
+	for _, f := range s.feeds {
+		f.passDoubts(nil)
+	}
 	s.closed = true
 	end := s.latest
 	for _, ag := range s.live() {
 		s.complete(ag)
 	}
+	s.name(s.initModel)
 	for _, c := range append([]*call(nil), s.open...) {
 		c.settled = true
 		c.close(end)

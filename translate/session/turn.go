@@ -5,21 +5,10 @@ package session
 
 import (
 	"github.com/otelcol-agents/otelcol-agents/translate"
-	"github.com/otelcol-agents/otelcol-agents/translate/price"
 )
 
 // Formats that tell a model's work by turns only (Codex exec) get one response a turn, named after the
 // turn's ordinal in the session. Its items are numbered anew in each process.
-
-// providers are those of formats whose agents have one provider and may name no model.
-var providers = map[translate.Format]string{translate.FormatCodexExec: "openai"}
-
-func (s *session) provider(model string) string {
-	if p := providers[s.format]; p != "" {
-		return p
-	}
-	return price.Provider(model)
-}
 
 // turnRecord notes where a process or a turn begins.
 func (s *session) turnRecord(r *row) {
@@ -52,7 +41,7 @@ func (s *session) turnResponse(r *row) *response {
 	if s.turn == nil || s.turn.done && r.rec.Response.Total != nil {
 		s.turns++
 		r.unit = "turn/" + itoa(s.turns)
-		s.turn = s.openResponse(r, "")
+		s.turn = s.openResponse(r, "", "")
 		s.turn.synthetic, s.turn.process = true, p
 	}
 	return s.turn
