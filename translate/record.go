@@ -10,8 +10,11 @@ type Format string
 
 // The decoders this release has, and Generic for a source that no rule recognises.
 const (
-	FormatClaudeCode Format = "claude_code"
-	FormatGeneric    Format = "generic"
+	FormatClaudeCode  Format = "claude_code"
+	FormatCline       Format = "cline"
+	FormatClineLegacy Format = "cline_legacy"
+	FormatCodexExec   Format = "codex_exec"
+	FormatGeneric     Format = "generic"
 )
 
 // Opt is a value that the input may leave out. The zero Opt is absent, which is not the same as a
@@ -67,8 +70,12 @@ type Record struct {
 	MCP            []string // names of MCP servers, longest name first; nil when not stated
 
 	Start      *Start
+	Turn       *Turn
 	Response   *Response
 	Chunk      *Chunk
+	Calls      []Call // calls that stand outside of a response's rows
+	Failure    *Failure
+	Loop       *Loop // in formats that do not name the agent of a record
 	Prompt     *Prompt
 	Interrupt  bool // a person interrupted the agent
 	Results    []Result
@@ -96,7 +103,20 @@ func (a AgentRef) Main() bool { return a.Parent == "" && a.ID == "" }
 // Start is the record with which an agent program begins a turn or a process (Claude: system/init).
 type Start struct {
 	Model          string
+	Provider       string // as gen_ai.provider.name has it, "" when not stated
 	PermissionMode string
+}
+
+// Turn tells where processes and turns begin in a format whose rows name neither (Codex exec).
+type Turn struct {
+	Process bool // a process begins: it numbers its items anew, and its first row begins a turn
+	Begin   bool // a turn begins
+}
+
+// Total is the running total of a thread. Input includes both kinds of cache, Output includes
+// Reasoning. A field that is not OK was not told.
+type Total struct {
+	Input, CacheRead, CacheWrite, Output, Reasoning Opt[int64]
 }
 
 // Usage is token usage of one response in disjoint classes. A field that is not OK was not
@@ -132,6 +152,18 @@ type Response struct {
 	APIError   bool   // a synthetic row that reports an error of the API
 	Error      string // its class, for example authentication_failed
 	HTTPStatus int    // 0 when not stated
+	// PerTurn says that the format tells a model's work by turns only: the row belongs to the one
+	// response that stands for its turn, and each of its texts is a message of its own.
+	PerTurn bool
+	Total   *Total // instead of Usage where a thread's running total is told
+
+	// Loose marks the rows of formats in which neither rows nor responses have an id of the provider: a row
+	// belongs to the response that its agent is writing, usage comes once and is the last word, and only a
+	// response with usage counts as a model call. Where no row names the model, the program's start or
+	// terminal record does.
+	Loose bool
+	Local string       // what a loose response is known by within its session, "" = by its place
+	Cost  Opt[float64] // USD, as the agent reports it for this response
 }
 
 // BlockKind is the kind of a content block.
@@ -152,7 +184,7 @@ type Block struct {
 	Kind    BlockKind
 	Text    Text
 	Call    *Call
-	Result  *Result  // BlockServerResult
+	Result  *Result  // BlockServerResult; of a BlockCall where one row tells the call and its result
 	Unknown *Unknown // BlockUnknown, a malformed call included
 }
 
@@ -201,6 +233,7 @@ type Call struct {
 	MCPServer  string // set by decoders that know it from fields; else the session splits Name
 	MCPTool    string
 	Keys       []string // sorted top-level keys of the block, for unknown calls
+	Type       string   // type of the block, "" = tool_use
 	RawBytes   int      // size of the block
 	Raw        Text     // the block; only under capture raw
 }
@@ -228,7 +261,25 @@ type Result struct {
 	Added       Opt[int64] // lines added by an edit
 	Removed     Opt[int64] // lines removed
 	Success     Opt[bool]  // verdict that overrides IsError and Interrupted
-	Unknown     *Unknown   // how to report it if no call ever comes
+	Outcome     string     // the call's outcome where the record states it; Success is then the events' verdict
+	Agents      []AgentState
+	NoVerdict   bool     // nothing tells whether the call succeeded; it counts as ok, its events do not say so
+	Items       []Item   // of a batch, in the order of the call's operations
+	Call        *Call    // the call as the result restates it, for a result whose call was missed
+	Unknown     *Unknown // how to report it if no call ever comes
+}
+
+// AgentState is what a call that starts, asks or ends subagents says about one of them.
+type AgentState struct {
+	ID     string
+	Ended  bool
+	Failed bool
+}
+
+// Item is the result of one operation of a batch.
+type Item struct {
+	Success  Opt[bool]
+	ExitCode Opt[int64]
 }
 
 // TaskEnd is the end of a background task told by the result of another call.
@@ -247,6 +298,7 @@ const (
 	ChunkStart                  // message_start: Response has id, model and the input side
 	ChunkDelta                  // message_delta: Response has the final usage and the stop reason
 	ChunkStop                   // message_stop
+	ChunkNext                   // a request to the model begins: what the agent was writing is complete
 )
 
 // Chunk is a partial message of the response that its agent is writing.
@@ -285,6 +337,7 @@ type Task struct {
 	EndTime    int64  // Unix nanoseconds, 0 when not stated
 	Background Opt[bool]
 	Quiet      bool // ambient or skipped in the transcript: no orchestration event
+	Again      bool // another run of an agent that ran before: one more span, no more agents
 	Prompt     Text
 	Workflow   []WorkflowAgent
 }
@@ -338,6 +391,16 @@ type Terminal struct {
 	Denials     []string     // ids of calls that were denied in this turn
 	DenialCount int
 	Index       Opt[int64] // result_index
+	Model       string     // of the responses that do not name theirs
+	Provider    string     // of that model, as in Start
+	Amends      bool       // says how a run was aborted; the run's end is, if there is one, another record
+}
+
+// Failure is an error that the agent reports while it works. It does not decide the outcome.
+type Failure struct {
+	Type  string // value of error.type, "" when not stated
+	Text  Text   // its words; Content only under capture responses
+	Retry bool   // the notice of a request that will be repeated
 }
 
 // ModelUsage is the running total of one model.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,9 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/cline"
+	"github.com/otelcol-agents/otelcol-agents/translate/codex"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/detect"
 	"github.com/otelcol-agents/otelcol-agents/translate/ids"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
@@ -43,7 +47,13 @@ var captured = map[string]translate.Capture{
 	"secrets":           {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Raw: true},
 	"images-in-results": {ToolResults: true},
 	"read-ranges":       {ToolArguments: true},
+	"cline/secrets":     {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Raw: true},
+	"cline/every-tool":  {ToolArguments: true},
+	"cline/batches":     {ToolArguments: true, ToolResults: true},
+	"cline/verbose":     {Responses: true, Reasoning: true},
 	"plain-run":         {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Identity: true},
+	"codex-plain-run":   {Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true},
+	"codex-secrets":     {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Raw: true},
 }
 
 type settings struct {
@@ -58,46 +68,94 @@ func settingsOf(name string) settings {
 // fold reads one stream from its bytes, as replay does with a file.
 func fold(t testing.TB, data []byte, set settings) []translate.Output {
 	t.Helper()
-	red, err := redact.New(true, nil)
-	require.NoError(t, err)
-	dec := claude.NewDecoder(claude.Options{Capture: set.capture, MaxContentBytes: 8192, Redactor: red})
 	cfg := session.NewConfig()
 	cfg.Capture, cfg.Turn = set.capture, set.turn
 	cfg.Prices = price.NewBook(price.Default())
 	a := session.New(cfg)
-	agent := detect.Agent(translate.FormatClaudeCode)
-	src := a.Open(session.SourceInfo{Format: translate.FormatClaudeCode, Agent: agent, ModTime: modTime})
-	named := false
+	read(t, a, data, set, false)
+	a.Close()
+	return a.Take()
+}
+
+// read folds one source. A live one gets a record a second.
+func read(t testing.TB, a *session.Assembler, data []byte, set settings, live bool) {
+	t.Helper()
+	red, err := redact.New(true, nil)
+	require.NoError(t, err)
+	format := formatOf(data)
+	dec := newDecoder(format, decode.Options{Capture: set.capture, MaxContentBytes: 8192, Redactor: red})
+	agent := detect.Agent(format)
+	src := a.Open(session.SourceInfo{Format: format, Agent: agent, ModTime: modTime, Live: live})
+	named, arrival := false, modTime
 	var units []translate.Decoded
 	for line := range bytes.SplitSeq(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\n")) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
+		arrival += int64(time.Second)
 		units = dec.Decode(bytes.Clone(line), units[:0])
 		for i := range units {
-			if r := units[i].Record; !named && r != nil && r.Context == nil {
+			r := units[i].Record
+			if !named && r != nil && r.Context == nil {
 				src.Derive(ids.Session(agent, line))
 				named = true
+			}
+			if live && r != nil {
+				r.Arrival = arrival
 			}
 			a.Step(src, &units[i])
 		}
 	}
 	a.End(src)
-	a.Close()
-	return a.Take()
+}
+
+// decoders has the decoder of each format but Claude Code's, which any other input is read with.
+var decoders = map[translate.Format]func(decode.Options) lineDecoder{
+	translate.FormatCline:       func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
+	translate.FormatClineLegacy: func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
+	translate.FormatCodexExec:   func(o decode.Options) lineDecoder { return codex.NewDecoder(o) },
+}
+
+type lineDecoder interface {
+	Decode(line []byte, out []translate.Decoded) []translate.Decoded
+}
+
+func newDecoder(f translate.Format, o decode.Options) lineDecoder {
+	if d := decoders[f]; d != nil {
+		return d(o)
+	}
+	return claude.NewDecoder(o)
+}
+
+// formatOf is the format that the lines of a stream tell.
+func formatOf(data []byte) translate.Format {
+	var d detect.Detector
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		if _, ok := d.Observe(line); ok {
+			break
+		}
+	}
+	if f := d.Guess(); decoders[f] != nil {
+		return f
+	}
+	return translate.FormatClaudeCode
 }
 
 func situations(t testing.TB) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
-	for _, pattern := range []string{"../testdata/claude/*.jsonl", "../testdata/lines/*.jsonl", "../testdata/sessions/*.jsonl"} {
+	for _, pattern := range []string{"../testdata/claude/*.jsonl", "../testdata/cline/*.jsonl", "../testdata/codex/*.jsonl", "../testdata/lines/*.jsonl", "../testdata/sessions/*.jsonl"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, f := range files {
 			data, err := os.ReadFile(f)
 			require.NoError(t, err)
-			out[strings.TrimSuffix(filepath.Base(f), ".jsonl")] = data
+			name := strings.TrimSuffix(filepath.Base(f), ".jsonl")
+			if folder := filepath.Base(filepath.Dir(f)); folder == "cline" {
+				name = folder + "/" + name
+			}
+			out[name] = data
 		}
 	}
 	require.NotEmpty(t, out)
@@ -283,6 +341,8 @@ func contents(data []byte) []string {
 			secret := slices.Contains([]string{
 				"text", "thinking", "content", "command", "file_path", "prompt", "stdout",
 				"pattern", "result", "old_string", "new_string", "cwd", "summary", "description", "message",
+				"path", "filePath", "files", "commands", "queries", "query", "regex", "input", "reasoning", "accumulated",
+				"task", "question", "error", "output", "chunk", "aggregated_output", "diff", "town",
 			}, key)
 			if secret && len(v) >= 12 && strings.ContainsAny(v, " /") {
 				q, err := json.Marshal(v)
@@ -299,4 +359,39 @@ func contents(data []byte) []string {
 		}
 	}
 	return out
+}
+
+// TestLinesLostAndMoved: what comes out holds together although lines are lost, repeated and moved.
+func TestLinesLostAndMoved(t *testing.T) {
+	const rounds = 20
+	for name, data := range situations(t) {
+		if len(data) > 1<<16 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(1, uint64(len(data))))
+			for range rounds {
+				lines := bytes.SplitAfter(data, []byte("\n"))
+				for range 1 + rnd.IntN(4) {
+					i, j := rnd.IntN(len(lines)), rnd.IntN(len(lines))
+					switch rnd.IntN(3) {
+					case 0:
+						lines = slices.Delete(lines, i, i+1)
+					case 1:
+						lines = slices.Insert(lines, i, lines[j])
+					default:
+						lines[i], lines[j] = lines[j], lines[i]
+					}
+					if len(lines) == 0 {
+						return
+					}
+				}
+				changed := bytes.Join(lines, nil)
+				check(t, fold(t, changed, settingsOf(name)))
+				if t.Failed() {
+					t.Fatalf("input:\n%s", changed)
+				}
+			}
+		})
+	}
 }

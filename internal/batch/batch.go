@@ -38,7 +38,6 @@ type Batch struct {
 	format   translate.Format
 	units    []translate.Decoded
 	unitEnds []int // end of each line's units
-	first    int   // first line that is a record, -1 without one
 	outcomes Outcomes
 	decoded  chan struct{} // closed when units are there
 }
@@ -107,19 +106,30 @@ func (b *Batch) Line(i int) []byte {
 	return b.buf[from:b.ends[i]]
 }
 
-// Wait blocks until the batch is decoded and gives its units, those of all its lines.
-func (b *Batch) Wait() []translate.Decoded {
-	<-b.decoded
-	return b.units
+// Wait blocks until the batch is decoded.
+func (b *Batch) Wait() { <-b.decoded }
+
+// Units is what the i-th line was decoded to. The batch must be decoded.
+func (b *Batch) Units(i int) []translate.Decoded {
+	from := 0
+	if i > 0 {
+		from = b.unitEnds[i-1]
+	}
+	return b.units[from:b.unitEnds[i]]
 }
 
-// First is the first line that is a record, context lines excepted; false without one. The batch must be
-// decoded.
-func (b *Batch) First() ([]byte, bool) {
-	if b.first < 0 {
-		return nil, false
+// Arrived is when the i-th line came, in Unix nanoseconds; 0 for a line of a file.
+func (b *Batch) Arrived(i int) int64 {
+	if len(b.arrival) == 0 {
+		return 0
 	}
-	return b.Line(b.first), true
+	return b.arrival[i]
+}
+
+// Again says that the i-th line was decoded anew, by another decoder: it counts as that tells.
+func (b *Batch) Again(i int, anew []translate.Decoded) {
+	b.outcomes.count(lineOf(b.Units(i)), -1)
+	b.outcomes.count(lineOf(anew), 1)
 }
 
 // Outcomes says what became of the lines. The batch must be decoded.
@@ -129,56 +139,19 @@ func (b *Batch) Outcomes() *Outcomes { return &b.outcomes }
 func (b *Batch) Format() translate.Format { return b.format }
 
 func (b *Batch) decode(d Decoder) {
-	b.first = -1
-	b.outcomes.skipped[index(translate.SkipOversize)] = b.Oversize
-	b.outcomes.skipped[index(translate.SkipTorn)] = b.Torn
+	b.outcomes.Count(translate.SkipOversize, b.Oversize)
+	b.outcomes.Count(translate.SkipTorn, b.Torn)
 	for i := range b.ends {
 		from := len(b.units)
 		b.units = d.Decode(b.Line(i), b.units)
 		b.unitEnds = append(b.unitEnds, len(b.units))
-		b.line(i, b.units[from:])
+		units := b.units[from:]
+		for k := range units {
+			if r := units[k].Record; r != nil {
+				r.Arrival = b.Arrived(i)
+			}
+		}
+		b.outcomes.count(lineOf(units), 1)
 	}
 	close(b.decoded)
-}
-
-// line counts what became of one line and gives its records their arrival.
-func (b *Batch) line(i int, units []translate.Decoded) {
-	var seen [outcomes]bool
-	record := false
-	for _, u := range units {
-		switch {
-		case u.Diagnostic != nil:
-			seen[index(u.Diagnostic.Skip)] = true
-		case u.Record != nil:
-			if u.Record.Context != nil {
-				continue
-			}
-			record = true
-			if b.first < 0 {
-				b.first = i
-			}
-			if u.Record.UnknownType {
-				seen[index(translate.SkipUnknownType)] = true
-			}
-			if u.Record.InvalidTime {
-				seen[index(translate.SkipInvalidTime)] = true
-			}
-			if len(b.arrival) > 0 {
-				u.Record.Arrival = b.arrival[i]
-			}
-		}
-	}
-	// A reason counts once a line, however many parts of the line it stands for.
-	for reason, yes := range seen {
-		if yes {
-			b.outcomes.skipped[reason]++
-		}
-	}
-	if !record {
-		return
-	}
-	b.outcomes.records++
-	if !seen[index(translate.SkipUnknownType)] && !seen[index(translate.SkipInvalidTime)] {
-		b.outcomes.ok++
-	}
 }

@@ -11,6 +11,9 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/cline"
+	"github.com/otelcol-agents/otelcol-agents/translate/codex"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 )
 
 const (
@@ -25,24 +28,32 @@ type Decoder interface {
 
 // Options say how lines become units.
 type Options struct {
-	// Fixed is the format of every source. Empty: by detection.
-	Fixed translate.Format
-	// Claude is what decoders of Claude's format family need; its MaxTime is set here.
-	Claude claude.Options
+	// Fixed are the formats between which a source's records choose, the best guess first. Nil: all.
+	Fixed []translate.Format
+	// Decode is what decoders keep of content; its MaxTime is set here.
+	Decode decode.Options
 	// Now is the clock that tells times in the future from others.
 	Now func() time.Time
 }
 
-func (o *Options) decoder(f translate.Format, now time.Time) Decoder {
-	opts := o.Claude
-	opts.MaxTime = now.Add(futureRecord).UnixNano()
-	if f == translate.FormatClaudeCode {
-		return claude.NewDecoder(opts)
-	}
-	return claude.NewGenericDecoder(opts)
+// decoders has what makes the decoder of each format.
+var decoders = map[translate.Format]func(decode.Options) Decoder{
+	translate.FormatClaudeCode:  func(o decode.Options) Decoder { return claude.NewDecoder(o) },
+	translate.FormatCline:       func(o decode.Options) Decoder { return cline.NewDecoder(o) },
+	translate.FormatClineLegacy: func(o decode.Options) Decoder { return cline.NewDecoder(o) },
+	translate.FormatCodexExec:   func(o decode.Options) Decoder { return codex.NewDecoder(o) },
+	translate.FormatGeneric:     func(o decode.Options) Decoder { return claude.NewGenericDecoder(o) },
 }
 
-func decodable(f translate.Format) bool { return f == translate.FormatClaudeCode }
+// Decoder is a new decoder of a format, nil where there is none.
+func (o *Options) Decoder(f translate.Format) Decoder {
+	if decoders[f] == nil {
+		return nil
+	}
+	opts := o.Decode
+	opts.MaxTime = o.Now().Add(futureRecord).UnixNano()
+	return decoders[f](opts)
+}
 
 // Decoders decode batches, one worker a processor. Decoders keep nothing from line to line, so the
 // batches of one large file are decoded side by side too.
@@ -86,17 +97,17 @@ func (d *Decoders) run() {
 		Decoder
 		since time.Time
 	}
-	decoders := map[translate.Format]aged{}
+	used := map[translate.Format]aged{}
 	for {
 		select {
 		case <-d.ended:
 			return
 		case b := <-d.work:
 			now := d.options.Now()
-			dec, ok := decoders[b.format]
+			dec, ok := used[b.format]
 			if !ok || now.Sub(dec.since) > decoderLife {
-				dec = aged{d.options.decoder(b.format, now), now}
-				decoders[b.format] = dec
+				dec = aged{d.options.Decoder(b.format), now}
+				used[b.format] = dec
 			}
 			b.decode(dec)
 		}

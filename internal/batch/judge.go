@@ -4,12 +4,15 @@
 package batch
 
 import (
+	"slices"
+
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/detect"
 )
 
 // Judge decides a source's format from its first lines.
 type Judge struct {
+	fixed    []translate.Format
 	detector detect.Detector
 	settled  bool
 	format   translate.Format
@@ -18,9 +21,9 @@ type Judge struct {
 
 // NewJudge is a Judge of one source.
 func (o *Options) NewJudge() *Judge {
-	j := &Judge{}
-	if o.Fixed != "" {
-		j.set(o.Fixed)
+	j := &Judge{fixed: o.Fixed}
+	if len(j.fixed) == 1 {
+		j.set(j.fixed[0])
 	}
 	return j
 }
@@ -52,9 +55,12 @@ func (j *Judge) Format() translate.Format { return j.format }
 func (j *Judge) Agent() string { return j.agent }
 
 func (j *Judge) set(f translate.Format) {
+	if j.fixed != nil && !slices.Contains(j.fixed, f) {
+		f = j.fixed[0]
+	}
 	j.settled = true
 	j.agent = detect.Agent(f)
-	if !decodable(f) {
+	if decoders[f] == nil {
 		f = translate.FormatGeneric
 	}
 	j.format = f

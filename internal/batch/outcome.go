@@ -20,6 +20,44 @@ type Outcomes struct {
 	skipped [outcomes]int64 // in the order of translate.Skips
 }
 
+// line is what became of one line. A reason counts once a line, however many parts of the line it stands
+// for.
+type line struct {
+	record  bool
+	skipped [outcomes]bool
+}
+
+func lineOf(units []translate.Decoded) (l line) {
+	for i := range units {
+		u := &units[i]
+		switch {
+		case u.Diagnostic != nil:
+			l.skipped[index(u.Diagnostic.Skip)] = true
+		case u.Record != nil && u.Record.Context == nil:
+			l.record = true
+			l.skipped[index(translate.SkipUnknownType)] = l.skipped[index(translate.SkipUnknownType)] || u.Record.UnknownType
+			l.skipped[index(translate.SkipInvalidTime)] = l.skipped[index(translate.SkipInvalidTime)] || u.Record.InvalidTime
+		}
+	}
+	return l
+}
+
+// count adds a line n times.
+func (n *Outcomes) count(l line, times int64) {
+	for i, yes := range l.skipped {
+		if yes {
+			n.skipped[i] += times
+		}
+	}
+	if !l.record {
+		return
+	}
+	n.records += times
+	if !l.skipped[index(translate.SkipUnknownType)] && !l.skipped[index(translate.SkipInvalidTime)] {
+		n.ok += times
+	}
+}
+
 func index(s translate.Skip) int { return slices.Index(translate.Skips, s) }
 
 // Add adds what o counted.

@@ -23,7 +23,6 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/translate"
-	"github.com/otelcol-agents/otelcol-agents/translate/claude"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
@@ -158,7 +157,7 @@ func now() time.Time { return time.Now().AddDate(26, 0, 0) }
 
 func newEngine(r *recorder, change func(*Options)) *Engine {
 	opts := Options{
-		Batch:           batch.Options{Now: now, Claude: claude.Options{}},
+		Batch:           batch.Options{Now: now},
 		MaxLine:         1 << 20,
 		Session:         session.NewConfig(),
 		Builder:         otlp.NewBuilder(otlp.Options{}),

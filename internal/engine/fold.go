@@ -6,7 +6,7 @@ package engine
 import (
 	"time"
 
-	"github.com/otelcol-agents/otelcol-agents/translate/ids"
+	"github.com/otelcol-agents/otelcol-agents/internal/voice"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
 
@@ -52,39 +52,41 @@ func (e *Engine) foldItem(it item) {
 		return
 	}
 	p := it.piece
-	units := p.Wait()
-	if in.opened == nil {
-		in.opened = e.sessions.Open(in.info())
+	p.Wait()
+	if in.voices == nil {
+		in.voices = voice.New(e.sessions, in.about())
 	}
-	in.opened.Modified(in.modified())
-	// Units before the first record wait inside the assembler, so the id is in time.
-	if line, ok := p.First(); ok && !in.named {
-		in.opened.Derive(ids.Session(in.judge.Agent(), line))
-		in.named = true
-	}
-	for i := range units {
-		e.sessions.Step(in.opened, &units[i])
+	in.voices.Modified(in.modified())
+	for i := range p.Len() {
+		if anew := in.voices.Fold(p.Line(i), p.Units(i), p.Arrived(i)); anew != nil {
+			p.Again(i, anew)
+		}
 	}
 	e.options.Reporter.Folded(p.Format(), p.Outcomes(), p.Size, p.NULs)
 	in.queued.Add(-1)
 	e.hand(p)
 }
 
-// info is what the assembler is to know of the input; its format is decided.
-func (in *Input) info() session.SourceInfo {
-	return session.SourceInfo{
-		Format: in.judge.Format(), Agent: in.judge.Agent(), ModTime: in.modified(),
-		Live: in.source.Live, Caller: in.source.Caller, Behind: in.behind,
+// about is what is known of the input once its format is decided.
+func (in *Input) about() voice.Input {
+	opts := &in.engine.options.Batch
+	return voice.Input{
+		Info: session.SourceInfo{
+			Format: in.judge.Format(), Agent: in.judge.Agent(), ModTime: in.modified(),
+			Live: in.source.Live, Caller: in.source.Caller, Behind: in.behind,
+		},
+		Fixed:   opts.Fixed != nil,
+		Decoder: opts.Decoder,
 	}
 }
 
 func (e *Engine) end(in *Input, how Ending) {
 	switch {
-	case in.opened == nil: // it brought nothing
+	case in.voices == nil: // it brought nothing
 	case how == Broken:
-		e.sessions.End(in.opened)
+		in.voices.End()
 	default:
-		e.sessions.Release(in.opened)
+		in.voices.Release()
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/voice"
 	"github.com/otelcol-agents/otelcol-agents/translate"
-	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
 
 // settleAfter is how long lines wait for others to tell the format of their source.
@@ -30,8 +30,7 @@ type Source struct {
 type Input struct {
 	engine *Engine
 	source Source
-	opened *session.Source // of the fold goroutine
-	named  bool            // of the fold goroutine: the source's derived id is known
+	voices *voice.Voices // of the fold goroutine; nil before the first batch
 
 	queued  atomic.Int64 // items that are not folded yet
 	unread  atomic.Bool

@@ -125,8 +125,9 @@ func TestArrival(t *testing.T) {
 	got := make(chan int64, 2)
 	in := inputFunc(func(b *batch.Batch) {
 		e.decoders.Decode(t.Context(), b, translate.FormatClaudeCode)
-		for _, u := range b.Wait() {
-			got <- u.Record.Arrival
+		b.Wait()
+		for i := range b.Len() {
+			got <- b.Units(i)[0].Record.Arrival
 		}
 	})
 	l := newLines(s, in, math.MaxInt32, func() time.Time { now++; return time.Unix(0, now) })

@@ -14,27 +14,34 @@ import (
 // FormatAuto lets each source be judged by its records.
 const FormatAuto = "auto"
 
-// family is an agent family as the key "format" names it.
+// family is an agent family as the key "format" names it. Which of its formats a source has, its
+// records tell; the first one is taken where they do not.
 type family struct {
-	name   string
-	format translate.Format // "" while this release has no decoder of the family
+	name    string
+	formats []translate.Format // nil while this release has no decoder of the family
 }
 
+var (
+	claude = []translate.Format{translate.FormatClaudeCode}
+	cline  = []translate.Format{translate.FormatCline, translate.FormatClineLegacy}
+	codex  = []translate.Format{translate.FormatCodexExec}
+)
+
 var families = []family{
-	{"claude", translate.FormatClaudeCode},
-	{"claude_code", translate.FormatClaudeCode}, // as agentstream.format spells it
-	{"cline", ""},
-	{"codex", ""},
-	{"gemini", ""},
-	{"amp", ""},
-	{"copilot", ""},
-	{"cursor", ""},
-	{"droid", ""},
-	{"goose", ""},
-	{"kilo", ""},
-	{"opencode", ""},
-	{"pi", ""},
-	{"qwen", ""},
+	{"claude", claude},
+	{"claude_code", claude}, // as agentstream.format spells it
+	{"cline", cline},
+	{"codex", codex},
+	{"gemini", nil},
+	{"amp", nil},
+	{"copilot", nil},
+	{"cursor", nil},
+	{"droid", nil},
+	{"goose", nil},
+	{"kilo", nil},
+	{"opencode", nil},
+	{"pi", nil},
+	{"qwen", nil},
 }
 
 func validFormat(name string) error {
@@ -43,7 +50,7 @@ func validFormat(name string) error {
 	}
 	known := []string{FormatAuto}
 	for _, f := range families {
-		if f.format != "" {
+		if f.formats != nil {
 			known = append(known, f.name)
 		}
 	}
@@ -51,18 +58,19 @@ func validFormat(name string) error {
 	switch {
 	case i < 0:
 		return fmt.Errorf("format must be one of %s, got %q", strings.Join(known, ", "), name)
-	case families[i].format == "":
+	case families[i].formats == nil:
 		return fmt.Errorf("format %q has no decoder in this release; it has %s", name, strings.Join(known, ", "))
 	}
 	return nil
 }
 
-// Fixed is the decoder that the configuration demands for every source. It is false for "auto".
-func (c *Config) Fixed() (translate.Format, bool) {
+// Fixed lists the formats between which the configuration leaves the choice, the best guess first. It is
+// nil for "auto".
+func (c *Config) Fixed() []translate.Format {
 	for _, f := range families {
-		if f.name == c.Format && f.format != "" {
-			return f.format, true
+		if f.name == c.Format {
+			return f.formats
 		}
 	}
-	return "", false
+	return nil
 }

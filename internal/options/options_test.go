@@ -18,8 +18,7 @@ import (
 func TestDefaultsAreValid(t *testing.T) {
 	c := NewDefaultConfig()
 	require.NoError(t, c.Check())
-	_, fixed := c.Fixed()
-	assert.False(t, fixed)
+	assert.Nil(t, c.Fixed())
 	s, err := c.SessionConfig()
 	require.NoError(t, err)
 	assert.False(t, s.Turn)
@@ -52,9 +51,10 @@ func TestParse(t *testing.T) {
 	}, c)
 	require.NoError(t, c.Check())
 	assert.Equal(t, translate.Capture{Prompts: true, Raw: true}, c.Captured())
-	f, fixed := c.Fixed()
-	assert.True(t, fixed)
-	assert.Equal(t, translate.FormatClaudeCode, f)
+	assert.Equal(t, []translate.Format{translate.FormatClaudeCode}, c.Fixed())
+	c.Format = "codex"
+	require.NoError(t, c.Check())
+	assert.Equal(t, []translate.Format{translate.FormatCodexExec}, c.Fixed())
 }
 
 func TestParseKeepsDefaults(t *testing.T) {
@@ -105,8 +105,8 @@ func TestCheck(t *testing.T) {
 		set  func(*Config)
 		want string
 	}{
-		"format":          {func(c *Config) { c.Format = "clod" }, `format must be one of auto, claude, claude_code, got "clod"`},
-		"format to come":  {func(c *Config) { c.Format = "codex" }, `format "codex" has no decoder in this release`},
+		"format":          {func(c *Config) { c.Format = "clod" }, `format must be one of auto, claude, claude_code, cline, codex, got "clod"`},
+		"format to come":  {func(c *Config) { c.Format = "gemini" }, `format "gemini" has no decoder in this release`},
 		"line size":       {func(c *Config) { c.MaxLineSize = 10 }, "max_line_size must be between 1KiB and 1GiB, got 10"},
 		"content":         {func(c *Config) { c.MaxContentBytes = 0 }, "max_content_bytes must be between"},
 		"conventions":     {func(c *Config) { c.SemanticConventions = "1.40" }, `semantic_conventions must be "latest" or "1.41", got "1.40"`},
@@ -159,5 +159,19 @@ func TestSize(t *testing.T) {
 	for _, text := range []string{"", "MiB", "-1", "1TiBx", "NaN", "1e300", "64 mib"} {
 		var s Size
 		assert.Error(t, s.UnmarshalText([]byte(text)), text)
+	}
+}
+
+func TestFixed(t *testing.T) {
+	for name, want := range map[string][]translate.Format{
+		"auto":        nil,
+		"claude":      {translate.FormatClaudeCode},
+		"claude_code": {translate.FormatClaudeCode},
+		"cline":       {translate.FormatCline, translate.FormatClineLegacy},
+		"codex":       {translate.FormatCodexExec},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, want, (&Config{Format: name}).Fixed())
+		})
 	}
 }

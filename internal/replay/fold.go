@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/voice"
 	"github.com/otelcol-agents/otelcol-agents/translate"
-	"github.com/otelcol-agents/otelcol-agents/translate/ids"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
 
@@ -48,21 +48,17 @@ func (f *folder) run(ctx context.Context) {
 }
 
 func (f *folder) source(ctx context.Context, s *source) {
-	var opened *session.Source
-	derived := false
+	var v *voice.Voices
 	fold := func(b *piece) {
-		units := b.Wait()
-		if opened == nil && b.Len() > 0 {
-			opened = f.sessions.Open(session.SourceInfo{Format: s.judge.Format(), Agent: s.judge.Agent(), ModTime: s.modTime, Live: s.live})
-		}
-		// Units before the first record wait inside the assembler, so the id is in time.
-		if line, ok := b.First(); ok && !derived {
-			opened.Derive(ids.Session(s.judge.Agent(), line))
-			derived = true
+		b.Wait()
+		if v == nil && b.Len() > 0 {
+			v = f.voices(s)
 		}
 		f.sessions.At(f.now().UnixNano())
-		for i := range units {
-			f.sessions.Step(opened, &units[i])
+		for i := range b.Len() {
+			if anew := v.Fold(b.Line(i), b.Units(i), b.Arrived(i)); anew != nil {
+				b.Again(i, anew)
+			}
 		}
 		f.outcomes.Add(b.Outcomes())
 		f.progress(b.Size)
@@ -70,10 +66,19 @@ func (f *folder) source(ctx context.Context, s *source) {
 		f.take(s.live)
 	}
 	f.batches(ctx, s, fold)
-	if opened != nil {
-		f.sessions.End(opened)
+	if v != nil {
+		v.End()
 		f.take(s.live)
 	}
+}
+
+func (f *folder) voices(s *source) *voice.Voices {
+	opts := &f.reading.options
+	return voice.New(f.sessions, voice.Input{
+		Info:    session.SourceInfo{Format: s.judge.Format(), Agent: s.judge.Agent(), ModTime: s.modTime, Live: s.live},
+		Fixed:   opts.Fixed != nil,
+		Decoder: opts.Decoder,
+	})
 }
 
 // batches gives the source's batches to fold until there are no more.

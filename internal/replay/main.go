@@ -23,7 +23,7 @@ import (
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/options"
 	"github.com/otelcol-agents/otelcol-agents/translate"
-	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
@@ -140,11 +140,10 @@ func prepare(s *settings, stdin io.Reader, stdout, stderr io.Writer, env Env, sa
 	if err != nil {
 		return nil, within(s.config, err)
 	}
-	fixed, _ := c.config.Fixed()
 	c.decoding = batch.Options{
-		Fixed: fixed,
+		Fixed: c.config.Fixed(),
 		Now:   time.Now,
-		Claude: claude.Options{
+		Decode: decode.Options{
 			Capture: c.config.Captured(), MaxContentBytes: c.config.MaxContentBytes, Redactor: redactor,
 		},
 	}

@@ -110,7 +110,7 @@ func TestExitCodes(t *testing.T) {
 		"bad timeout":          {args: []string{"--timeout", "0s", good}, code: 2, stderr: []string{"--timeout"}},
 		"header without to":    {args: []string{"--header", "a=b", good}, code: 2, stderr: []string{"need --to"}},
 		"unknown agent":        {args: []string{"--agent", "clod", good}, code: 2, stderr: []string{`got "clod"`}},
-		"agent to come":        {args: []string{"--agent", "codex", good}, code: 2, stderr: []string{"has no decoder in this release"}},
+		"agent to come":        {args: []string{"--agent", "gemini", good}, code: 2, stderr: []string{"has no decoder in this release"}},
 		"fixed agent":          {args: []string{"--agent", "claude", good}, stdout: []string{"sessions  1"}},
 		"missing file":         {args: []string{filepath.Join(dir, "missing.jsonl")}, code: 2, stderr: []string{"missing.jsonl: no such file"}},
 		"two missing files":    {args: []string{dir + "/m1", good, dir + "/m2"}, code: 2, stderr: []string{"m1", "m2"}},

@@ -10,7 +10,6 @@ import (
 	"io"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/frame"
@@ -44,7 +43,7 @@ type reading struct {
 	stop     context.CancelFunc
 	sources  []*source
 	maxLine  int
-	now      func() time.Time
+	options  batch.Options
 	budget   *budget
 	decoders *batch.Decoders
 	group    sync.WaitGroup // every reader that is sure to end after stop
@@ -53,7 +52,7 @@ type reading struct {
 func newReading(ctx context.Context, inputs []input, maxLine int, opts batch.Options) *reading {
 	r := &reading{
 		maxLine:  maxLine,
-		now:      opts.Now,
+		options:  opts,
 		budget:   newBudget(max(bytesAhead, 2*int64(maxLine))),
 		decoders: batch.NewDecoders(opts),
 	}
@@ -112,7 +111,7 @@ func (r *reading) read(s *source) (err error) {
 		buf, _, err := lines.Next(b.Buffer())
 		var arrival int64
 		if s.live {
-			arrival = r.now().UnixNano()
+			arrival = r.options.Now().UnixNano()
 		}
 		if line := b.Add(buf, arrival); line != nil {
 			s.judge.Observe(line)

@@ -21,7 +21,7 @@ import (
 	"github.com/otelcol-agents/otelcol-agents/internal/options"
 	"github.com/otelcol-agents/otelcol-agents/internal/tail"
 	"github.com/otelcol-agents/otelcol-agents/receiver/agentstreamreceiver/internal/metadata"
-	"github.com/otelcol-agents/otelcol-agents/translate/claude"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 )
 
@@ -104,13 +104,12 @@ func (r *agentStream) engineOptions() (engine.Options, error) {
 	if err != nil {
 		return engine.Options{}, fmt.Errorf("make the observer of the receiver: %w", err)
 	}
-	fixed, _ := c.Fixed()
 	now := time.Now
 	return engine.Options{
 		Batch: batch.Options{
-			Fixed: fixed,
+			Fixed: c.Fixed(),
 			Now:   now,
-			Claude: claude.Options{
+			Decode: decode.Options{
 				Capture: c.Captured(), MaxContentBytes: c.MaxContentBytes, Redactor: redactor,
 			},
 		},

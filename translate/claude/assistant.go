@@ -7,6 +7,7 @@ import (
 	"bytes"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 )
 
@@ -28,8 +29,8 @@ func (d *Decoder) assistant(r *row, rec *translate.Record) bool {
 	resp.APIError = r.fields[fAPIError].True() || resp.Synthetic && failed
 	if resp.APIError {
 		resp.Synthetic = true
-		resp.Error = d.label(r.fields[fError])
-		resp.HTTPStatus = httpStatus(r.fields[fAPIErrorStatus])
+		resp.Error = d.Label(r.fields[fError])
+		resp.HTTPStatus = decode.HTTPStatus(r.fields[fAPIErrorStatus])
 	}
 	rec.Response = resp
 	return true
@@ -40,11 +41,11 @@ func (d *Decoder) message(v jsontok.Value, resp *translate.Response, blocks bool
 	for o := v.Object(); o.Next(); {
 		switch string(o.Name) {
 		case "id":
-			resp.ID = d.sharedID(o.Value())
+			resp.ID = d.SharedID(o.Value())
 		case "model":
-			resp.Model = d.name(o.Value(), maxName)
+			resp.Model = d.Name(o.Value(), decode.MaxName)
 		case "stop_reason":
-			resp.StopReason = d.label(o.Value())
+			resp.StopReason = d.Label(o.Value())
 		case "usage":
 			resp.Usage = d.usage(o.Value())
 		case "content":
@@ -93,9 +94,9 @@ type parts struct {
 
 // readBlock reads the current element of a, with its keys and the arguments of a call.
 func (d *Decoder) readBlock(a *jsontok.Array, p *parts) {
-	d.keyBuf, d.keyCount = d.keyBuf[:0], 0
+	d.ResetKeys()
 	for o := a.Object(); o.Next(); {
-		d.addKey(o.Name)
+		d.AddKey(o.Name)
 		if string(o.Name) == "input" {
 			p.argBytes = d.readArgs(&o)
 		}
@@ -138,12 +139,12 @@ func (d *Decoder) block(p *parts) (b translate.Block, ok bool) {
 	case "text":
 		// An absent text is an empty one; one of another type is not understood.
 		if p.text.Kind() == jsontok.String || p.text.Missing() {
-			b = translate.Block{Kind: translate.BlockText, Text: d.text(p.text, d.opt.Capture.Responses)}
+			b = translate.Block{Kind: translate.BlockText, Text: d.Text(p.text, d.Opt.Capture.Responses)}
 			return b, b.Text.Bytes > 0
 		}
 	case "thinking":
 		if p.thinking.Kind() == jsontok.String || p.thinking.Missing() {
-			b = translate.Block{Kind: translate.BlockThinking, Text: d.text(p.thinking, d.opt.Capture.Reasoning)}
+			b = translate.Block{Kind: translate.BlockThinking, Text: d.Text(p.thinking, d.Opt.Capture.Reasoning)}
 			return b, b.Text.Bytes > 0
 		}
 	case "redacted_thinking":
@@ -157,24 +158,10 @@ func (d *Decoder) block(p *parts) (b translate.Block, ok bool) {
 			return translate.Block{Kind: translate.BlockServerCall, Call: c}, true
 		}
 	default:
-		if bytes.HasSuffix(typ, []byte("_tool_result")) && isID(p.toolUseID) {
+		if bytes.HasSuffix(typ, []byte("_tool_result")) && decode.IsID(p.toolUseID) {
 			return translate.Block{Kind: translate.BlockServerResult, Result: d.serverResult(p)}, true
 		}
 	}
 	u := d.unknownBlock(translate.UnknownBlock, p)
 	return translate.Block{Kind: translate.BlockUnknown, Unknown: &u}, true
-}
-
-func isID(v jsontok.Value) bool { return v.Kind() == jsontok.String && len(v) > 2 }
-
-// httpStatus is a status of three digits, as a number or as a string.
-func httpStatus(v jsontok.Value) int {
-	if s, ok := v.Plain(); ok {
-		v = s
-	}
-	n, ok := v.Int()
-	if !ok || n < 100 || n > 999 {
-		return 0
-	}
-	return int(n)
 }

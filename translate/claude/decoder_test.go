@@ -10,9 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode/decodetest"
 	"github.com/otelcol-agents/otelcol-agents/translate/redact"
 )
 
@@ -20,7 +21,7 @@ var everything = translate.Capture{
 	Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Raw: true, Identity: true,
 }
 
-func decode(t *testing.T, opt Options, line string) []translate.Decoded {
+func decodeLine(t *testing.T, opt Options, line string) []translate.Decoded {
 	t.Helper()
 	return NewDecoder(opt).Decode([]byte(line), nil)
 }
@@ -28,7 +29,7 @@ func decode(t *testing.T, opt Options, line string) []translate.Decoded {
 // one decodes a line that has one record.
 func one(t *testing.T, opt Options, line string) *translate.Record {
 	t.Helper()
-	out := decode(t, opt, line)
+	out := decodeLine(t, opt, line)
 	if len(out) != 1 || out[0].Record == nil {
 		t.Fatalf("%s: %d parts, no single record: %+v", line, len(out), out)
 	}
@@ -151,7 +152,7 @@ func TestDiagnostics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []translate.Skip
-			for _, x := range decode(t, Options{}, test.line) {
+			for _, x := range decodeLine(t, Options{}, test.line) {
 				if x.Diagnostic == nil {
 					got = append(got, "")
 					continue
@@ -238,13 +239,13 @@ func TestTimes(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	rec := one(t, Options{}, `{"type":"what is this?","subtype":"`+strings.Repeat("x", 500)+`"}`)
-	if rec.Type != "" || len(rec.Subtype) != maxLabel {
+	if rec.Type != "" || len(rec.Subtype) != decode.MaxLabel {
 		t.Errorf("type %q, subtype of %d bytes", rec.Type, len(rec.Subtype))
 	}
 	long := strings.Repeat("é", 400)
 	a := one(t, Options{}, `{"type":"keep_alive","uuid":"`+long+`a"}`)
 	b := one(t, Options{}, `{"type":"keep_alive","uuid":"`+long+`b"}`)
-	if len(a.UUID) > maxID || a.UUID == b.UUID || a.UUID == "" {
+	if len(a.UUID) > decode.MaxID || a.UUID == b.UUID || a.UUID == "" {
 		t.Errorf("ids %q %q", a.UUID, b.UUID)
 	}
 }
@@ -269,7 +270,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 		`{"type":"` + key,
 	} {
 		for _, capture := range []translate.Capture{{}, everything} {
-			for _, s := range stringsOf(decode(t, Options{Capture: capture, Redactor: r}, line)) {
+			for _, s := range decodetest.Strings(decodeLine(t, Options{Capture: capture, Redactor: r}, line)) {
 				if strings.Contains(s, key) {
 					t.Errorf("%s: kept %q", line, s)
 				}
@@ -289,24 +290,6 @@ func TestContext(t *testing.T) {
 	if !reflect.DeepEqual(c.Attributes, want) {
 		t.Errorf("%+v", c.Attributes)
 	}
-	for header, valid := range map[string]bool{
-		parent:                               true,
-		"01" + parent[2:] + "-more":          true,
-		"01" + parent[2:]:                    true,
-		parent + "-more":                     false,
-		"ff" + parent[2:]:                    false,
-		strings.ToUpper(parent):              false,
-		parent[:54]:                          false,
-		strings.Replace(parent, "-", "_", 1): false,
-		"00-00000000000000000000000000000000-00f067aa0ba902b7-01": false,
-		"00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01": false,
-		"00-4bf92f3577b34da6a3ce929d0e0e473g-00f067aa0ba902b7-01": false,
-		"": false,
-	} {
-		if _, _, ok := traceparent(header); ok != valid {
-			t.Errorf("%q: %v", header, ok)
-		}
-	}
 }
 
 func TestGenericDecoder(t *testing.T) {
@@ -325,13 +308,13 @@ func TestGenericDecoder(t *testing.T) {
 }
 
 func TestManyParts(t *testing.T) {
-	line := strings.Repeat(`{"type":"a"}`, maxParts+1000)
-	out := decode(t, Options{}, line)
-	if len(out) != maxParts+1 {
+	line := strings.Repeat(`{"type":"a"}`, decode.MaxParts+1000)
+	out := decodeLine(t, Options{}, line)
+	if len(out) != decode.MaxParts+1 {
 		t.Fatalf("%d parts", len(out))
 	}
-	if d := out[maxParts].Diagnostic; d == nil || d.Text.Bytes != 1000*len(`{"type":"a"}`) {
-		t.Errorf("%+v", out[maxParts])
+	if d := out[decode.MaxParts].Diagnostic; d == nil || d.Text.Bytes != 1000*len(`{"type":"a"}`) {
+		t.Errorf("%+v", out[decode.MaxParts])
 	}
 }
 
@@ -360,65 +343,6 @@ func TestManyBlocks(t *testing.T) {
 	}
 }
 
-// stringsOf collects every string that v holds.
-func stringsOf(v any) []string {
-	var all []string
-	var visit func(reflect.Value)
-	visit = func(v reflect.Value) {
-		switch v.Kind() {
-		case reflect.String:
-			all = append(all, v.String())
-		case reflect.Pointer, reflect.Interface:
-			if !v.IsNil() {
-				visit(v.Elem())
-			}
-		case reflect.Struct:
-			for _, field := range v.Fields() {
-				visit(field)
-			}
-		case reflect.Slice:
-			if v.Type().Elem().Kind() == reflect.Uint8 {
-				return
-			}
-			for i := range v.Len() {
-				visit(v.Index(i))
-			}
-		}
-	}
-	visit(reflect.ValueOf(v))
-	return all
-}
-
-// contents collects the captured content that v holds.
-func contents(v any) []string {
-	var all []string
-	var visit func(reflect.Value)
-	visit = func(v reflect.Value) {
-		switch v.Kind() {
-		case reflect.Pointer, reflect.Interface:
-			if !v.IsNil() {
-				visit(v.Elem())
-			}
-		case reflect.Struct:
-			if text, ok := reflect.TypeAssert[translate.Text](v); ok {
-				if text.Content != "" {
-					all = append(all, text.Content)
-				}
-				return
-			}
-			for _, field := range v.Fields() {
-				visit(field)
-			}
-		case reflect.Slice:
-			for i := range v.Len() {
-				visit(v.Index(i))
-			}
-		}
-	}
-	visit(reflect.ValueOf(v))
-	return all
-}
-
 // fuzzSeeds has a line of each kind.
 var fuzzSeeds = []string{
 	`{"type":"system","subtype":"init","session_id":"s","cwd":"/w","model":"m","mcp_servers":[{"name":"a"},{"name":"ab"}],"permissionMode":"auto","claude_code_version":"2"}`,
@@ -438,48 +362,8 @@ var fuzzSeeds = []string{
 	`{"type":"x","type":"y","a":"` + "\xff" + `"}`,
 }
 
-// FuzzDecode checks what must hold for whatever comes: no panic, the same answer each time, valid
-// UTF-8, and no content where none is captured.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range fuzzSeeds {
-		f.Add([]byte(seed))
-	}
-	r, err := redact.New(true, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	used := map[string]*Decoder{
-		"none": NewDecoder(Options{Redactor: r}),
-		"all":  NewDecoder(Options{Capture: everything, MaxContentBytes: 64, Redactor: r}),
-	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		for name, d := range used {
-			got := d.Decode(line, nil)
-			fresh := NewDecoder(d.opt).Decode(line, nil)
-			if !reflect.DeepEqual(got, fresh) {
-				t.Fatalf("%s: a used decoder says %+v, a new one %+v", name, got, fresh)
-			}
-			for _, s := range stringsOf(got) {
-				if !utf8.ValidString(s) {
-					t.Fatalf("%s: %q is no valid UTF-8", name, s)
-				}
-			}
-			if c := contents(got); d.opt.Capture == (translate.Capture{}) && len(c) > 0 {
-				t.Fatalf("kept %q", c)
-			} else {
-				for _, s := range c {
-					if len(s) > 64 {
-						t.Fatalf("content of %d bytes", len(s))
-					}
-				}
-			}
-			for _, x := range got {
-				if (x.Record == nil) == (x.Diagnostic == nil) {
-					t.Fatalf("%+v", x)
-				}
-			}
-		}
-	})
+	decodetest.Fuzz(f, fuzzSeeds, func(opt Options) decodetest.Decoder { return NewDecoder(opt) })
 }
 
 // TestLenientReadingIsTheSame reads each good line with a duplicate of a name that no rule reads, which
@@ -491,8 +375,8 @@ func TestLenientReadingIsTheSame(t *testing.T) {
 		if !strings.HasPrefix(line, `{"type"`) {
 			continue
 		}
-		strict := decode(t, opt, line[:len(line)-1]+`,"zz":1}`)
-		lenient := decode(t, opt, line[:len(line)-1]+`,"zz":1,"zz":1}`)
+		strict := decodeLine(t, opt, line[:len(line)-1]+`,"zz":1}`)
+		lenient := decodeLine(t, opt, line[:len(line)-1]+`,"zz":1,"zz":1}`)
 		for _, out := range [][]translate.Decoded{strict, lenient} {
 			for _, x := range out {
 				if x.Record != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 )
 
@@ -16,16 +17,16 @@ func (d *Decoder) result(r *row, rec *translate.Record) bool {
 	t := &translate.Terminal{
 		Subtype: rec.Subtype,
 		IsError: r.fields[fIsError].True(),
-		Reason:  d.label(r.fields[fTerminalReason]),
+		Reason:  d.Label(r.fields[fTerminalReason]),
 		Usage:   d.usage(r.fields[fUsage]),
 		Models:  d.modelUsage(r.fields[fModelUsage]),
 	}
 	rec.Terminal = t
 	t.Cancelled = strings.HasPrefix(t.Reason, "aborted_")
-	if n, ok := millis(r.fields[fDuration]); ok {
+	if n, ok := decode.Millis(r.fields[fDuration]); ok {
 		t.Duration = translate.Some(n)
 	}
-	if n, ok := millis(r.fields[fAPIDuration]); ok {
+	if n, ok := decode.Millis(r.fields[fAPIDuration]); ok {
 		t.APIDuration = translate.Some(n)
 	}
 	if n, ok := r.fields[fTurns].Int(); ok {
@@ -56,11 +57,11 @@ func (d *Decoder) denials(v jsontok.Value, t *translate.Terminal) {
 					id = o.Value()
 				}
 			}
-		} else if s, ok := id.Plain(); !ok || !isLabel(string(s)) {
+		} else if s, ok := id.Plain(); !ok || !decode.IsLabel(string(s)) {
 			continue
 		}
-		if isID(id) {
-			t.Denials = append(t.Denials, d.id(id))
+		if decode.IsID(id) {
+			t.Denials = append(t.Denials, d.ID(id))
 		}
 	}
 }
@@ -87,7 +88,7 @@ func (d *Decoder) failure(r *row, t *translate.Terminal) {
 	}
 	t.Message = strings.Join(words, ",")
 
-	code := httpStatus(status)
+	code := decode.HTTPStatus(status)
 	switch {
 	case code != 0:
 		t.ErrorType = strconv.Itoa(code)
@@ -106,9 +107,9 @@ func (d *Decoder) failure(r *row, t *translate.Terminal) {
 func (d *Decoder) shortJSON(v jsontok.Value) string {
 	switch v.Kind() {
 	case jsontok.Number, jsontok.Bool:
-		return bound(string(v), maxLabel)
+		return decode.Bound(string(v), decode.MaxLabel)
 	case jsontok.String:
-		if s := d.label(v); s != "" {
+		if s := d.Label(v); s != "" {
 			return `"` + s + `"`
 		}
 		return `"…"`
@@ -122,7 +123,7 @@ func (d *Decoder) shortJSON(v jsontok.Value) string {
 // errorWords is the error's own text: errors, in old versions error, after a success with an error
 // the result.
 func (d *Decoder) errorWords(r *row, t *translate.Terminal) {
-	capture := d.opt.Capture.Responses
+	capture := d.Opt.Capture.Responses
 	if list := r.fields[fErrors]; list.Kind() == jsontok.ArrayKind {
 		var joined []string
 		size := 0
@@ -136,15 +137,15 @@ func (d *Decoder) errorWords(r *row, t *translate.Terminal) {
 				joined = append(joined, s)
 			}
 		}
-		t.Text = d.content(strings.Join(joined, "\n"))
+		t.Text = d.Content(strings.Join(joined, "\n"))
 		t.Text.Bytes = size
 		if size > 0 {
 			return
 		}
 	}
 	for _, f := range []field{fError, fResult} {
-		if v := r.fields[f]; isID(v) {
-			t.Text = d.text(v, capture)
+		if v := r.fields[f]; decode.IsID(v) {
+			t.Text = d.Text(v, capture)
 			return
 		}
 	}

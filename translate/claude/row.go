@@ -5,6 +5,7 @@ package claude
 
 import (
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 )
 
@@ -136,24 +137,24 @@ var fieldOf = map[string]field{
 
 // envelope fills what every record may have.
 func (d *Decoder) envelope(r *row, rec *translate.Record) {
-	rec.Type = d.label(r.fields[fType])
-	rec.Subtype = d.label(r.fields[fSubtype])
-	rec.Session = d.sharedID(r.fields[fSession])
-	rec.UUID = d.id(r.fields[fUUID])
-	rec.CWD = d.name(r.fields[fCWD], maxPath)
-	rec.Version = d.name(r.fields[fVersion], maxName)
-	rec.PermissionMode = d.label(r.fields[fPermissionMode])
-	rec.Branch = d.text(r.fields[fBranch], d.opt.Capture.Identity)
+	rec.Type = d.Label(r.fields[fType])
+	rec.Subtype = d.Label(r.fields[fSubtype])
+	rec.Session = d.SharedID(r.fields[fSession])
+	rec.UUID = d.ID(r.fields[fUUID])
+	rec.CWD = d.Name(r.fields[fCWD], decode.MaxPath)
+	rec.Version = d.Name(r.fields[fVersion], decode.MaxName)
+	rec.PermissionMode = d.Label(r.fields[fPermissionMode])
+	rec.Branch = d.Text(r.fields[fBranch], d.Opt.Capture.Identity)
 	if v := r.fields[fTime]; !v.Missing() {
-		t, ok := d.time(v)
+		t, ok := d.Time(v)
 		rec.Time, rec.InvalidTime = t, !ok
 	}
-	rec.Agent.Parent = d.sharedID(r.fields[fParent])
+	rec.Agent.Parent = d.SharedID(r.fields[fParent])
 }
 
 // agent fills whose record it is, for the types of records in which these fields say that. In records
 // about tasks the same names mean the agent that the record is about.
 func (d *Decoder) agent(r *row, rec *translate.Record) {
-	rec.Agent.ID = d.sharedID(r.fields[fAgentID])
-	rec.Agent.Type = d.name(r.fields[fAgentType], maxName)
+	rec.Agent.ID = d.SharedID(r.fields[fAgentID])
+	rec.Agent.Type = d.Name(r.fields[fAgentType], decode.MaxName)
 }

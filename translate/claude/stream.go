@@ -5,6 +5,7 @@ package claude
 
 import (
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 )
 
@@ -14,7 +15,7 @@ func (d *Decoder) streamEvent(r *row, rec *translate.Record) bool {
 	d.agent(r, rec)
 	c := &translate.Chunk{}
 	rec.Chunk = c
-	if n, ok := millis(r.fields[fTTFT]); ok {
+	if n, ok := decode.Millis(r.fields[fTTFT]); ok {
 		c.TTFT = translate.Some(n)
 	}
 	var typ, message, delta, usage jsontok.Value
@@ -39,7 +40,7 @@ func (d *Decoder) streamEvent(r *row, rec *translate.Record) bool {
 		c.Response.Usage = d.usage(usage)
 		for o := delta.Object(); o.Next(); {
 			if string(o.Name) == "stop_reason" {
-				c.Response.StopReason = d.label(o.Value())
+				c.Response.StopReason = d.Label(o.Value())
 			}
 		}
 	case "message_stop":
@@ -54,9 +55,9 @@ func (d *Decoder) rateLimit(r *row, rec *translate.Record) bool {
 	for o := r.fields[fRateLimit].Object(); o.Next(); {
 		switch string(o.Name) {
 		case "status":
-			rec.RateLimit.Status = d.label(o.Value())
+			rec.RateLimit.Status = d.Label(o.Value())
 		case "rateLimitType":
-			rec.RateLimit.Type = d.label(o.Value())
+			rec.RateLimit.Type = d.Label(o.Value())
 		case "utilization":
 			rec.RateLimit.Utilization = amount(o.Value())
 		}
@@ -66,7 +67,7 @@ func (d *Decoder) rateLimit(r *row, rec *translate.Record) bool {
 
 // reset decodes the end of a conversation by /clear. No event says so: it is unknown as well.
 func (d *Decoder) reset(r *row, rec *translate.Record) bool {
-	if id := d.sharedID(r.fields[fNewConversation]); id != "" {
+	if id := d.SharedID(r.fields[fNewConversation]); id != "" {
 		rec.Reset = &translate.Reset{Session: id}
 	}
 	rec.Unknowns = append(rec.Unknowns, d.unknownRecord(translate.UnknownRecordType, r, rec.Type))

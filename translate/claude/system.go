@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 )
 
@@ -47,15 +48,15 @@ func (d *Decoder) unmapped(r *row, rec *translate.Record) {
 // start decodes system/init. It comes again at each turn.
 func (d *Decoder) start(r *row, rec *translate.Record) {
 	rec.Start = &translate.Start{
-		Model:          d.name(r.fields[fModel], maxName),
-		PermissionMode: d.label(r.fields[fPermissionMode]),
+		Model:          d.Name(r.fields[fModel], decode.MaxName),
+		PermissionMode: d.Label(r.fields[fPermissionMode]),
 	}
 	for a := r.fields[fMCPServers].Array(); a.Next(); {
 		for o := a.Object(); o.Next(); {
 			if string(o.Name) != "name" {
 				continue
 			}
-			if s := d.name(o.Value(), maxName); s != "" {
+			if s := d.Name(o.Value(), decode.MaxName); s != "" {
 				rec.MCP = append(rec.MCP, s)
 			}
 		}
@@ -73,16 +74,16 @@ func (d *Decoder) retry(r *row, rec *translate.Record) {
 	attempt, _ := r.fields[fAttempt].Int()
 	rec.Retry = &translate.Retry{
 		Attempt:    attempt,
-		HTTPStatus: httpStatus(r.fields[fErrorStatus]),
-		Error:      d.label(r.fields[fError]),
+		HTTPStatus: decode.HTTPStatus(r.fields[fErrorStatus]),
+		Error:      d.Label(r.fields[fError]),
 	}
 }
 
 func (d *Decoder) denied(r *row, rec *translate.Record) {
-	rec.Agent.ID = d.sharedID(r.fields[fAgentID])
+	rec.Agent.ID = d.SharedID(r.fields[fAgentID])
 	rec.Denied = &translate.Denied{
-		CallID: d.id(r.fields[fToolUseID]),
-		Tool:   d.name(r.fields[fToolName], maxName),
+		CallID: d.ID(r.fields[fToolUseID]),
+		Tool:   d.Name(r.fields[fToolName], decode.MaxName),
 	}
 }
 
@@ -90,11 +91,11 @@ func (d *Decoder) denied(r *row, rec *translate.Record) {
 func (d *Decoder) task(kind translate.TaskKind, r *row, rec *translate.Record) *translate.Task {
 	rec.Task = &translate.Task{
 		Kind:      kind,
-		ID:        d.id(r.fields[fTaskID]),
-		RunID:     d.id(r.fields[fRunID]),
-		CallID:    d.id(r.fields[fToolUseID]),
-		Type:      d.label(r.fields[fTaskType]),
-		AgentType: d.name(r.fields[fAgentType], maxName),
+		ID:        d.ID(r.fields[fTaskID]),
+		RunID:     d.ID(r.fields[fRunID]),
+		CallID:    d.ID(r.fields[fToolUseID]),
+		Type:      d.Label(r.fields[fTaskType]),
+		AgentType: d.Name(r.fields[fAgentType], decode.MaxName),
 		Quiet:     r.fields[fAmbient].True() || r.fields[fSkipTranscript].True(),
 	}
 	// Only the session knows whether a task is a subagent's: where it is, the record is mapped and the
@@ -106,7 +107,7 @@ func (d *Decoder) task(kind translate.TaskKind, r *row, rec *translate.Record) *
 func (d *Decoder) taskStarted(r *row, rec *translate.Record) {
 	t := d.task(translate.TaskStarted, r, rec)
 	t.Background = boolean(r.fields[fBackgrounded])
-	t.Prompt = d.text(r.fields[fPrompt], d.opt.Capture.Prompts)
+	t.Prompt = d.Text(r.fields[fPrompt], d.Opt.Capture.Prompts)
 }
 
 func (d *Decoder) taskProgress(r *row, rec *translate.Record) {
@@ -120,9 +121,9 @@ func (d *Decoder) taskUpdated(r *row, rec *translate.Record) {
 	for o := r.fields[fPatch].Object(); o.Next(); {
 		switch string(o.Name) {
 		case "status":
-			t.Status = d.label(o.Value())
+			t.Status = d.Label(o.Value())
 		case "end_time":
-			t.EndTime, _ = d.time(o.Value())
+			t.EndTime, _ = d.Time(o.Value())
 		case "is_backgrounded":
 			t.Background = boolean(o.Value())
 		}
@@ -131,7 +132,7 @@ func (d *Decoder) taskUpdated(r *row, rec *translate.Record) {
 
 func (d *Decoder) taskNotified(r *row, rec *translate.Record) {
 	t := d.task(translate.TaskNotified, r, rec)
-	t.Status = d.label(r.fields[fStatus])
+	t.Status = d.Label(r.fields[fStatus])
 }
 
 // workflow reads the agents of a workflow (telemetry contract, ruling 47).
@@ -146,9 +147,9 @@ func (d *Decoder) workflow(v jsontok.Value) []translate.WorkflowAgent {
 				s, _ := o.Value().Plain()
 				agent = string(s) == "workflow_agent"
 			case "agentId":
-				w.ID = d.id(o.Value())
+				w.ID = d.ID(o.Value())
 			case "label":
-				w.Label = d.name(o.Value(), maxName)
+				w.Label = d.Name(o.Value(), decode.MaxName)
 			case "state":
 				switch s, _ := o.Value().Plain(); string(s) {
 				case "done", "completed":
@@ -157,9 +158,9 @@ func (d *Decoder) workflow(v jsontok.Value) []translate.WorkflowAgent {
 					w.Done, w.Failed = true, true
 				}
 			case "startedAt":
-				w.Start, _ = d.time(o.Value())
+				w.Start, _ = d.Time(o.Value())
 			case "durationMs":
-				w.Duration, _ = millis(o.Value())
+				w.Duration, _ = decode.Millis(o.Value())
 			}
 		}
 		if agent && w.ID != "" {

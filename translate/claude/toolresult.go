@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 	"github.com/otelcol-agents/otelcol-agents/translate/redact"
 )
@@ -31,7 +32,7 @@ const (
 // toolResult decodes a tool_result block.
 func (d *Decoder) toolResult(p *parts) translate.Result {
 	res := translate.Result{
-		CallID:      d.id(p.toolUseID),
+		CallID:      d.ID(p.toolUseID),
 		IsError:     p.isError.True(),
 		Interrupted: p.interrupted,
 	}
@@ -53,9 +54,9 @@ func (d *Decoder) toolResult(p *parts) translate.Result {
 // resultText measures the text of a result and returns the string that it begins with. Images and
 // other binary blocks are no text; where results are captured, a placeholder stands for them.
 func (d *Decoder) resultText(content jsontok.Value, res *translate.Result) (first jsontok.Value) {
-	capture := d.opt.Capture.ToolResults
+	capture := d.Opt.Capture.ToolResults
 	if content.Kind() == jsontok.String {
-		res.Text = d.text(content, capture)
+		res.Text = d.Text(content, capture)
 		return content
 	}
 	size := 0
@@ -89,7 +90,7 @@ func (d *Decoder) resultText(content jsontok.Value, res *translate.Result) (firs
 	}
 	res.Text.Bytes = size
 	if capture {
-		res.Text = d.content(joined.String())
+		res.Text = d.Content(joined.String())
 		res.Text.Bytes = size
 	}
 	return first
@@ -139,7 +140,7 @@ func (d *Decoder) errorText(head string, res *translate.Result) {
 		id, after, ok := strings.Cut(rest, " is not running")
 		_, status, ok2 := strings.Cut(after, "(status: ")
 		status, _, ok3 := strings.Cut(status, ")")
-		if ok && ok2 && ok3 && terminal(status) && isLabel(id) {
+		if ok && ok2 && ok3 && terminal(status) && decode.IsLabel(id) {
 			res.Ends = &translate.TaskEnd{TaskID: d.word(id), Status: status}
 		}
 	}
@@ -164,7 +165,7 @@ func leadingInt(s string) (n int64, ok bool) {
 func (d *Decoder) word(s string) string {
 	s = firstWord(s)
 	s = strings.TrimRight(s, ".,")
-	if s == "" || !isLabel(s) || d.redact(s) != s {
+	if s == "" || !decode.IsLabel(s) || d.Redact(s) != s {
 		return ""
 	}
 	return s
@@ -193,26 +194,26 @@ func (d *Decoder) resultMetadata(v jsontok.Value, res *translate.Result) {
 				res.TimedOut = true
 			}
 		case "durationMs":
-			if n, ok := millis(o.Value()); ok {
+			if n, ok := decode.Millis(o.Value()); ok {
 				res.Duration = translate.Some(n)
 			}
 		case "backgroundTaskId":
-			if isID(o.Value()) {
+			if decode.IsID(o.Value()) {
 				res.Async = true
-				res.TaskID = d.id(o.Value())
+				res.TaskID = d.ID(o.Value())
 			}
 		case "isAsync":
 			res.Async = res.Async || o.Value().True()
 		case "status":
 			status = o.Value()
 		case "taskId":
-			if isID(o.Value()) {
-				res.TaskID = d.id(o.Value())
+			if decode.IsID(o.Value()) {
+				res.TaskID = d.ID(o.Value())
 			}
 		case "agentId":
 			agentID = o.Value()
 		case "agentType":
-			res.AgentType = d.name(o.Value(), maxName)
+			res.AgentType = d.Name(o.Value(), decode.MaxName)
 		case "totalTokens", "totalToolUseCount", "totalDurationMs":
 			totals = totals || o.Value().Kind() == jsontok.Number
 		case "task_id":
@@ -237,12 +238,12 @@ func (d *Decoder) resultMetadata(v jsontok.Value, res *translate.Result) {
 			d.fileMetadata(o.Value(), res)
 		}
 	}
-	res.Status = d.label(status)
+	res.Status = d.Label(status)
 	if res.Status == "async_launched" {
 		res.Async = true
 	}
-	if isID(agentID) {
-		res.AgentID = d.id(agentID)
+	if decode.IsID(agentID) {
+		res.AgentID = d.ID(agentID)
 	}
 	res.RanAgent = res.AgentID != "" || totals
 	if !staged {
@@ -271,9 +272,9 @@ func (d *Decoder) fileMetadata(v jsontok.Value, res *translate.Result) {
 		}
 	}
 	for _, p := range paths {
-		if isID(p) {
+		if decode.IsID(p) {
 			res.HasFile = true
-			res.FilePath = d.text(p, d.opt.Capture.ToolArguments)
+			res.FilePath = d.Text(p, d.Opt.Capture.ToolArguments)
 			return
 		}
 	}
@@ -321,21 +322,21 @@ func (d *Decoder) taskEnd(taskID, shellID, killed jsontok.Value, status string, 
 			case "task_id":
 				taskID = o.Value()
 			case "status":
-				end.Status = d.label(o.Value())
+				end.Status = d.Label(o.Value())
 			case "exitCode":
 				exit = o.Value()
 			}
 		}
-		end.TaskID = d.id(taskID)
-	case isID(shellID): // BashOutput
-		end.TaskID = d.id(shellID)
-	case isID(killed): // KillShell
-		end.TaskID = d.id(killed)
+		end.TaskID = d.ID(taskID)
+	case decode.IsID(shellID): // BashOutput
+		end.TaskID = d.ID(shellID)
+	case decode.IsID(killed): // KillShell
+		end.TaskID = d.ID(killed)
 		if status == "" {
 			end.Status = "killed"
 		}
-	case isID(taskID): // TaskStop
-		end.TaskID = d.id(taskID)
+	case decode.IsID(taskID): // TaskStop
+		end.TaskID = d.ID(taskID)
 		if status == "" {
 			end.Status = "stopped"
 		}
@@ -352,7 +353,7 @@ func (d *Decoder) taskEnd(taskID, shellID, killed jsontok.Value, status string, 
 
 // serverResult decodes the result of a call that the provider ran.
 func (d *Decoder) serverResult(p *parts) *translate.Result {
-	res := &translate.Result{CallID: d.id(p.toolUseID), IsError: p.isError.True()}
+	res := &translate.Result{CallID: d.ID(p.toolUseID), IsError: p.isError.True()}
 	d.resultText(p.content, res)
 	for o := p.content.Object(); o.Next(); {
 		if string(o.Name) == "type" {

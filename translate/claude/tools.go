@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 	"github.com/otelcol-agents/otelcol-agents/translate/shell"
 )
@@ -89,7 +90,7 @@ type args [argCount]jsontok.Value
 // first is the first of the keys that has a non-empty string.
 func (in *args) first(keys []arg) jsontok.Value {
 	for _, k := range keys {
-		if isID(in[k]) {
+		if decode.IsID(in[k]) {
 			return in[k]
 		}
 	}
@@ -148,8 +149,8 @@ func (d *Decoder) call(p *parts) *translate.Call {
 	c.Workflow = t.workflow
 	if t.launch {
 		c.Launch = true
-		c.AgentType = d.name(in[aSubagentType], maxName)
-		c.Prompt = d.text(in[aPrompt], d.opt.Capture.Prompts)
+		c.AgentType = d.Name(in[aSubagentType], decode.MaxName)
+		c.Prompt = d.Text(in[aPrompt], d.Opt.Capture.Prompts)
 	}
 	if c.Ops[0].Kind == translate.OpUnknown {
 		d.describe(c, p)
@@ -168,15 +169,15 @@ func (d *Decoder) serverCall(p *parts) *translate.Call {
 
 // newCall is a call with one unknown operation; nil without an id and a name.
 func (d *Decoder) newCall(p *parts) *translate.Call {
-	if !isID(p.id) || !isID(p.name) {
+	if !decode.IsID(p.id) || !decode.IsID(p.name) {
 		return nil
 	}
 	both := &callAndOp{}
 	both.call = translate.Call{
-		ID:       d.id(p.id),
-		Name:     d.name(p.name, maxName),
+		ID:       d.ID(p.id),
+		Name:     d.Name(p.name, decode.MaxName),
 		ArgBytes: p.argBytes,
-		Args:     d.json(p.input, p.argBytes, d.opt.Capture.ToolArguments),
+		Args:     d.JSON(p.input, p.argBytes, d.Opt.Capture.ToolArguments),
 		RawBytes: len(p.raw),
 		Ops:      both.op[:],
 	}
@@ -185,15 +186,15 @@ func (d *Decoder) newCall(p *parts) *translate.Call {
 
 // describe adds what an unknown call is reported with.
 func (d *Decoder) describe(c *translate.Call, p *parts) {
-	c.Keys = d.collectedKeys()
-	c.Raw = d.rawJSON(p.raw)
+	c.Keys = d.CollectedKeys()
+	c.Raw = d.RawJSON(p.raw)
 }
 
 // operation is what a call does. A missing required key makes it unknown.
 func (d *Decoder) operation(t tool, in *args) translate.Op {
 	unknown := translate.Op{}
 	op := translate.Op{Kind: t.kind}
-	capture := d.opt.Capture.ToolArguments
+	capture := d.Opt.Capture.ToolArguments
 	if t.command != nil {
 		v := in.first(t.command)
 		if v == nil {
@@ -206,7 +207,7 @@ func (d *Decoder) operation(t tool, in *args) translate.Op {
 		if v == nil {
 			return unknown
 		}
-		op.Skill = firstWord(d.name(v, maxName))
+		op.Skill = firstWord(d.Name(v, decode.MaxName))
 		return op
 	}
 	if t.query != nil {
@@ -215,7 +216,7 @@ func (d *Decoder) operation(t tool, in *args) translate.Op {
 			return unknown
 		}
 		if capture {
-			op.Query = d.text(v, true)
+			op.Query = d.Text(v, true)
 		}
 	}
 	if t.path != nil {
@@ -225,7 +226,7 @@ func (d *Decoder) operation(t tool, in *args) translate.Op {
 		}
 		op.Resolve = v != nil
 		if capture {
-			op.Path = d.text(v, true)
+			op.Path = d.Text(v, true)
 		}
 	}
 	if t.ranged {
@@ -266,30 +267,8 @@ func firstWord(s string) string {
 	return s
 }
 
-var shellKinds = [...]translate.OpKind{
-	shell.Command: translate.OpCommand,
-	shell.Read:    translate.OpRead,
-	shell.Search:  translate.OpSearch,
-	shell.List:    translate.OpList,
-}
-
-// command classifies a shell command. Its paths are as typed: the shell's directory is not known.
+// command classifies a shell command.
 func (d *Decoder) command(v jsontok.Value) translate.Op {
 	s, _ := v.Text()
-	does := shell.Classify(s)
-	op := translate.Op{Kind: shellKinds[does.Kind]}
-	if does.Start > 0 {
-		op.Start = translate.Some(int64(does.Start))
-	}
-	if does.End > 0 {
-		op.End = translate.Some(int64(does.End))
-	}
-	if !d.opt.Capture.ToolArguments {
-		return op
-	}
-	op.Path, op.Query = d.content(does.Path), d.content(does.Query)
-	if op.Kind == translate.OpCommand {
-		op.Command = d.content(s)
-	}
-	return op
+	return d.Command(s, shell.Classify(s))
 }

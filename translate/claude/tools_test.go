@@ -4,6 +4,7 @@
 package claude
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
@@ -174,7 +175,7 @@ func TestResults(t *testing.T) {
 				t.Errorf("ends %+v, want %+v", got.Ends, test.want.Ends)
 			}
 			got.Ends, test.want.Ends = nil, nil
-			if got != test.want {
+			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got  %+v\nwant %+v", got, test.want)
 			}
 		})

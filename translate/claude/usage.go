@@ -5,17 +5,9 @@ package claude
 
 import (
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 )
-
-// tokens is a count; one of a wrong type, or a negative one, was not reported.
-func tokens(v jsontok.Value) translate.Opt[int64] {
-	n, ok := v.Int()
-	if !ok || n < 0 {
-		return translate.Opt[int64]{}
-	}
-	return translate.Some(n)
-}
 
 // usage reads a usage object of the Messages API; nil when no count is in it.
 func (d *Decoder) usage(v jsontok.Value) *translate.Usage {
@@ -33,36 +25,36 @@ func (d *Decoder) fillUsage(v jsontok.Value, u *translate.Usage, iterations bool
 	for o := v.Object(); o.Next(); {
 		switch string(o.Name) {
 		case "input_tokens":
-			u.Input = tokens(o.Value())
+			u.Input = decode.Count(o.Value())
 		case "output_tokens":
-			u.Output = tokens(o.Value())
+			u.Output = decode.Count(o.Value())
 		case "cache_read_input_tokens":
-			u.CacheRead = tokens(o.Value())
+			u.CacheRead = decode.Count(o.Value())
 		case "cache_creation_input_tokens":
-			u.CacheWrite = tokens(o.Value())
+			u.CacheWrite = decode.Count(o.Value())
 		case "cache_creation":
 			for c := o.Object(); c.Next(); {
 				switch string(c.Name) {
 				case "ephemeral_5m_input_tokens":
-					u.CacheWrite5m = tokens(c.Value())
+					u.CacheWrite5m = decode.Count(c.Value())
 				case "ephemeral_1h_input_tokens":
-					u.CacheWrite1h = tokens(c.Value())
+					u.CacheWrite1h = decode.Count(c.Value())
 				}
 			}
 		case "output_tokens_details":
 			for c := o.Object(); c.Next(); {
 				if string(c.Name) == "thinking_tokens" {
-					u.Reasoning = tokens(c.Value())
+					u.Reasoning = decode.Count(c.Value())
 				}
 			}
 		case "server_tool_use":
 			for c := o.Object(); c.Next(); {
 				if string(c.Name) == "web_search_requests" {
-					u.WebSearches = tokens(c.Value())
+					u.WebSearches = decode.Count(c.Value())
 				}
 			}
 		case "speed":
-			u.Speed = d.label(o.Value())
+			u.Speed = d.Label(o.Value())
 		case "iterations":
 			if iterations {
 				u.Iterations = d.iterations(o.Value())
@@ -81,9 +73,9 @@ func (d *Decoder) iterations(v jsontok.Value) []translate.Iteration {
 		for o := a.Object(); o.Next(); {
 			switch string(o.Name) {
 			case "type":
-				it.Type = d.label(o.Value())
+				it.Type = d.Label(o.Value())
 			case "model":
-				it.Model = d.name(o.Value(), maxName)
+				it.Model = d.Name(o.Value(), decode.MaxName)
 			}
 		}
 		if it.Model != "" && d.fillUsage(a.Value(), &it.Usage, false) {
@@ -108,25 +100,25 @@ func (d *Decoder) modelUsage(v jsontok.Value) []translate.ModelUsage {
 		if o.Value().Kind() != jsontok.ObjectKind {
 			continue
 		}
-		m := translate.ModelUsage{Model: bound(d.redact(jsontok.Valid(o.Name)), maxName)}
+		m := translate.ModelUsage{Model: decode.Bound(d.Redact(jsontok.Valid(o.Name)), decode.MaxName)}
 		for c := o.Object(); c.Next(); {
 			switch string(c.Name) {
 			case "inputTokens":
-				m.Usage.Input = tokens(c.Value())
+				m.Usage.Input = decode.Count(c.Value())
 			case "outputTokens":
-				m.Usage.Output = tokens(c.Value())
+				m.Usage.Output = decode.Count(c.Value())
 			case "thinkingTokens":
-				m.Usage.Reasoning = tokens(c.Value())
+				m.Usage.Reasoning = decode.Count(c.Value())
 			case "cacheReadInputTokens":
-				m.Usage.CacheRead = tokens(c.Value())
+				m.Usage.CacheRead = decode.Count(c.Value())
 			case "cacheCreationInputTokens":
-				m.Usage.CacheWrite = tokens(c.Value())
+				m.Usage.CacheWrite = decode.Count(c.Value())
 			case "cacheCreationEphemeral5mInputTokens":
-				m.Usage.CacheWrite5m = tokens(c.Value())
+				m.Usage.CacheWrite5m = decode.Count(c.Value())
 			case "cacheCreationEphemeral1hInputTokens":
-				m.Usage.CacheWrite1h = tokens(c.Value())
+				m.Usage.CacheWrite1h = decode.Count(c.Value())
 			case "webSearchRequests":
-				m.Usage.WebSearches = tokens(c.Value())
+				m.Usage.WebSearches = decode.Count(c.Value())
 			case "costUSD":
 				m.Cost = amount(c.Value())
 			}

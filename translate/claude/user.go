@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 )
 
@@ -51,7 +52,7 @@ func (d *Decoder) userBlocks(rec *translate.Record, a jsontok.Array) {
 		d.readBlock(&a, &p)
 		typ, _ := p.typ.Plain()
 		switch {
-		case string(typ) == "tool_result" && isID(p.toolUseID):
+		case string(typ) == "tool_result" && decode.IsID(p.toolUseID):
 			rec.Results = append(rec.Results, d.toolResult(&p))
 		case string(typ) == "text" && p.text.Kind() == jsontok.String:
 			d.texts = append(d.texts, p.text)
@@ -77,11 +78,11 @@ func (d *Decoder) resultMeta(v jsontok.Value, results []translate.Result) {
 				kind = o.Value()
 			}
 		}
-		if s, _ := kind.Plain(); isID(id) && (string(s) == "permission-rule" || string(s) == "user-rejected") {
+		if s, _ := kind.Plain(); decode.IsID(id) && (string(s) == "permission-rule" || string(s) == "user-rejected") {
 			if denied == nil {
 				denied = map[string]bool{}
 			}
-			denied[d.id(id)] = true
+			denied[d.ID(id)] = true
 		}
 	}
 	for i := range results {
@@ -109,7 +110,7 @@ func (d *Decoder) judge(r *row, rec *translate.Record) {
 			if whole {
 				n = v.Len()
 			}
-			if d.opt.Capture.Prompts {
+			if d.Opt.Capture.Prompts {
 				if whole {
 					s, _ = v.Text()
 				}
@@ -126,8 +127,8 @@ func (d *Decoder) judge(r *row, rec *translate.Record) {
 		return
 	}
 	rec.Prompt = &translate.Prompt{Replay: r.fields[fReplay].True(), Text: translate.Text{Bytes: size}}
-	if d.opt.Capture.Prompts {
-		rec.Prompt.Text = d.content(joined.String())
+	if d.Opt.Capture.Prompts {
+		rec.Prompt.Text = d.Content(joined.String())
 		rec.Prompt.Text.Bytes = size
 	}
 }

@@ -16,14 +16,14 @@ func TestDetect(t *testing.T) {
 		lines []string
 		want  translate.Format
 	}{
-		"codex exec thread":   {[]string{`{"type":"thread.started","thread_id":"x"}`}, FormatCodexExec},
-		"codex exec turn":     {[]string{`{"type":"turn.started"}`}, FormatCodexExec},
-		"codex exec item":     {[]string{`{"type":"item.completed","item":{}}`}, FormatCodexExec},
+		"codex exec thread":   {[]string{`{"type":"thread.started","thread_id":"x"}`}, translate.FormatCodexExec},
+		"codex exec turn":     {[]string{`{"type":"turn.started"}`}, translate.FormatCodexExec},
+		"codex exec item":     {[]string{`{"type":"item.completed","item":{}}`}, translate.FormatCodexExec},
 		"codex rollout":       {[]string{`{"timestamp":"2026-11-01T10:00:00Z","type":"session_meta","payload":{}}`}, FormatCodexRollout},
-		"cline":               {[]string{`{"type":"agent_event","ts":"2026-11-01T10:00:00Z","event":{}}`}, FormatCline},
-		"cline hook":          {[]string{`{"type":"hook_event","ts":"x"}`}, FormatCline},
-		"cline legacy say":    {[]string{`{"type":"say","say":"text","ts":1793527200000}`}, FormatClineLegacy},
-		"cline legacy start":  {[]string{`{"type":"task_started","taskId":"x"}`}, FormatClineLegacy},
+		"cline":               {[]string{`{"type":"agent_event","ts":"2026-11-01T10:00:00Z","event":{}}`}, translate.FormatCline},
+		"cline hook":          {[]string{`{"type":"hook_event","ts":"x"}`}, translate.FormatCline},
+		"cline legacy say":    {[]string{`{"type":"say","say":"text","ts":1793527200000}`}, translate.FormatClineLegacy},
+		"cline legacy start":  {[]string{`{"type":"task_started","taskId":"x"}`}, translate.FormatClineLegacy},
 		"copilot":             {[]string{`{"type":"session.start","id":"x","parentId":null,"timestamp":"t","data":{}}`}, FormatCopilotCLI},
 		"opencode":            {[]string{`{"type":"step_start","timestamp":1,"sessionID":"ses_x"}`}, FormatOpenCode},
 		"cursor":              {[]string{`{"type":"tool_call","subtype":"started","call_id":"x","tool_call":{"readToolCall":{}}}`}, FormatCursor},
@@ -48,8 +48,8 @@ func TestDetect(t *testing.T) {
 		"claude result":       {[]string{`{"type":"result","subtype":"success"}`}, translate.FormatClaudeCode},
 		"claude after noise":  {[]string{`npm warn`, ``, `[1]`, `{"type":"agentstream.context"}`, `{"type":"system","subtype":"init","session_id":"s","tools":[]}`, `{"type":"assistant","message":{"content":[]}}`}, translate.FormatClaudeCode},
 		"claude, bare init":   {[]string{`{"type":"system","subtype":"init","session_id":"s"}`, `{"type":"result","subtype":"success","total_cost_usd":0.1}`}, translate.FormatClaudeCode},
-		"two records a line":  {[]string{`{"type":"keep_alive"}{"type":"turn.started"}`}, FormatCodexExec},
-		"record in torn line": {[]string{`{"type":"turn.started"`, `{"type":"item.started"}`}, FormatCodexExec},
+		"two records a line":  {[]string{`{"type":"keep_alive"}{"type":"turn.started"}`}, translate.FormatCodexExec},
+		"record in torn line": {[]string{`{"type":"turn.started"`, `{"type":"item.started"}`}, translate.FormatCodexExec},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var d Detector
@@ -109,7 +109,7 @@ func TestLimits(t *testing.T) {
 
 func TestAgent(t *testing.T) {
 	for f, want := range map[translate.Format]string{
-		translate.FormatClaudeCode: "claude-code", FormatCodexExec: "codex", FormatGeminiCLI: "gemini-cli", translate.FormatGeneric: "agent", "": "agent",
+		translate.FormatClaudeCode: "claude-code", translate.FormatCodexExec: "codex", FormatGeminiCLI: "gemini-cli", translate.FormatGeneric: "agent", "": "agent",
 	} {
 		if got := Agent(f); got != want {
 			t.Errorf("%s: %s", f, got)

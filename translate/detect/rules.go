@@ -38,14 +38,14 @@ var (
 
 // rules is the detection table: the first rule that matches a record decides.
 var rules = []rule{
-	{format: FormatCodexExec, match: func(f *facts) bool {
+	{format: translate.FormatCodexExec, match: func(f *facts) bool {
 		return f.typ == "thread.started" || strings.HasPrefix(f.typ, "turn.") || strings.HasPrefix(f.typ, "item.")
 	}},
 	{format: FormatCodexRollout, match: func(f *facts) bool {
 		return f.timestamp && f.payload && slices.Contains(rolloutTypes, f.typ)
 	}},
-	{format: FormatCline, match: func(f *facts) bool { return slices.Contains(clineTypes, f.typ) }},
-	{format: FormatClineLegacy, match: func(f *facts) bool {
+	{format: translate.FormatCline, match: func(f *facts) bool { return slices.Contains(clineTypes, f.typ) }},
+	{format: translate.FormatClineLegacy, match: func(f *facts) bool {
 		return (f.typ == "say" || f.typ == "ask") && f.tsNumber || f.first && f.typ == "task_started" && f.taskID
 	}},
 	{format: FormatCopilotCLI, match: func(f *facts) bool {

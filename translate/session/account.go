@@ -68,6 +68,7 @@ type account struct {
 
 	incomplete int64
 	reported   translate.Opt[float64]
+	told       bool // it is the sum of what responses reported: those without a report are estimated beside it
 	closed     bool
 }
 
@@ -104,7 +105,7 @@ func (m *modelAccount) lift(g *segment, subagent bool) {
 	}
 	u.out = want
 	m.out = addTokens(m.out, d)
-	g.step(translate.Step{Metric: translate.MetricTokens, Tokens: d, Model: m.label, Provider: price.Provider(m.raw), Subagent: subagent})
+	g.step(translate.Step{Metric: translate.MetricTokens, Tokens: d, Model: m.label, Provider: g.s.provider(m.raw), Subagent: subagent})
 }
 
 // label is the metric label of a raw model id.
@@ -116,13 +117,9 @@ func (a *Assembler) label(model string) string {
 }
 
 // count counts a response's usage as far as it is new.
-func (a *Assembler) count(r *row, resp *response) {
+func (a *Assembler) count(resp *response) {
 	if !resp.has {
 		return
-	}
-	if p := r.f.running; resp.source != p || resp.turn != p.turn {
-		resp.source, resp.turn = p, p.turn
-		p.seen = append(p.seen, resp)
 	}
 	s := resp.agent.s
 	if resp.reg == nil {
@@ -140,6 +137,14 @@ func (a *Assembler) count(r *row, resp *response) {
 		u := it.Usage
 		mergeUsage(&second.usage, &u)
 		a.countUsage(resp, it.Model, &second.usage, second.reg, &second.cost, &second.price)
+	}
+}
+
+// seen notes in which process, and in which of its turns, a response with usage was seen.
+func (resp *response) seen(p *running) {
+	if resp.has && (resp.source != p || resp.turn != p.turn) {
+		resp.source, resp.turn = p, p.turn
+		p.seen = append(p.seen, resp)
 	}
 }
 
@@ -175,6 +180,11 @@ func (a *Assembler) countUsage(resp *response, model string, u *translate.Usage,
 		used.s = addTokens(used.s, d)
 		m.lift(g, !resp.agent.main)
 	}
+	if resp.told.OK {
+		g.acc.tell(g, m, resp.told.V-*cost)
+		*cost, *state = resp.told.V, priceTold
+		return
+	}
 	if usd, ok := a.cost(model, u); ok {
 		m.estimate += usd - *cost
 		*cost, *state = usd, priceKnown
@@ -182,6 +192,16 @@ func (a *Assembler) countUsage(resp *response, model string, u *translate.Usage,
 	} else {
 		*state = priceUnknown
 		m.unpriced = true
+	}
+}
+
+// tell counts the cost that a response reported, as far as it is new.
+func (a *account) tell(g *segment, m *modelAccount, usd float64) {
+	a.told = true
+	a.reported = translate.Some(a.reported.V + usd)
+	m.reported += usd
+	if usd > 0 {
+		g.step(translate.Step{Metric: translate.MetricCost, Value: usd, Model: m.label, Provider: g.s.provider(m.raw), Label: "reported"})
 	}
 }
 
@@ -427,7 +447,7 @@ func (a *account) report(g *segment, step float64, order []modelLabel, costs, ba
 		a.reported.V += p.usd
 		p.m.reported += p.usd
 		if p.usd > 0 {
-			g.step(translate.Step{Metric: translate.MetricCost, Value: p.usd, Model: p.m.label, Provider: price.Provider(p.m.raw), Label: "reported"})
+			g.step(translate.Step{Metric: translate.MetricCost, Value: p.usd, Model: p.m.label, Provider: g.s.provider(p.m.raw), Label: "reported"})
 		}
 	}
 }
@@ -440,16 +460,16 @@ func (a *account) close(g *segment) {
 	}
 	a.closed = true
 	for _, m := range a.list {
-		if a.reported.OK {
+		if a.reported.OK && !a.told {
 			continue
 		}
 		if m.priced && m.estimate > 0 {
 			for _, f := range g.s.feeds {
 				f.running.estimated(m.label, g)
 			}
-			g.step(translate.Step{Metric: translate.MetricCost, Value: m.estimate, Model: m.label, Provider: price.Provider(m.raw), Label: "estimated"})
+			g.step(translate.Step{Metric: translate.MetricCost, Value: m.estimate, Model: m.label, Provider: g.s.provider(m.raw), Label: "estimated"})
 		}
-		if m.unpriced {
+		if m.unpriced && m.reported == 0 {
 			if n := total(m.out); n > 0 {
 				g.step(translate.Step{Metric: translate.MetricUnpriced, Value: float64(n), Model: m.label})
 			}
@@ -485,6 +505,12 @@ func (a *account) fill(r *translate.RootAttrs) {
 	}
 	r.UsageIncomplete = a.incomplete > 0
 	switch {
+	case a.told:
+		r.Cost, r.CostSource = translate.Some(a.reported.V+estimate), "reported"
+		if estimate > 0 {
+			r.CostSource = "estimated"
+		}
+		r.CostIncomplete = unpriced
 	case a.reported.OK:
 		r.Cost, r.CostSource = a.reported, "reported"
 		if left := a.reported.V - explained; left > 1e-9 {

@@ -20,8 +20,9 @@ type agent struct {
 	cur          *response
 	prev         int64 // time of its latest record: the start of a model call that follows
 	prevMeasured bool
-	prompted     bool // a prompt came since the last terminal record
-	turnOver     bool // a terminal record came since the last response
+	asked        int64 // when its request began that has no row yet, where a record tells that
+	prompted     bool  // a prompt came since the last terminal record
+	turnOver     bool  // a terminal record came since the last response
 	retries      int64
 	input        []translate.Text // prompts since the last response, for capture
 
@@ -34,7 +35,10 @@ type agent struct {
 	first, last int64
 	evidence    bool // it ran (ruling 10)
 	background  bool
+	detached    bool // it does not end with its launcher
 	quietTask   bool // no orchestration events
+	quietStart  bool // its start was told elsewhere, if at all
+	again       bool // another run of an agent that was counted
 	started     bool // subagent_started is out
 	ended       bool
 	failed      bool
@@ -99,17 +103,53 @@ func (s *session) agentOf(rec *translate.Record, t int64) *agent {
 	return ag
 }
 
+// correct takes back what was supposed about agents that are not named.
+func (s *session) correct(rec *translate.Record, ag *agent) {
+	if rec.Loop == nil {
+		return
+	}
+	if ref := rec.Loop.Swaps; ref != nil && !ag.main {
+		other := s.subagent(ref.Parent, ref.ID)
+		ag.cur, other.cur = other.cur, ag.cur
+		for _, a := range []*agent{ag, other} {
+			if a.cur != nil {
+				a.cur.agent = a
+			}
+		}
+	}
+	if rec.Loop.Relink != "" {
+		s.swapLaunchers(rec.Loop.CallID, rec.Loop.Relink)
+	}
+}
+
+// swapLaunchers exchanges the subagents of two calls, as far as both are still open.
+func (s *session) swapLaunchers(x, y string) {
+	a, b, cx, cy := s.agents[x], s.agents[y], s.lastCall(x), s.lastCall(y)
+	if a == nil || b == nil || a.launcher == nil || b.launcher == nil || a.sent || b.sent || a.launcher != cx || b.launcher != cy {
+		return
+	}
+	s.agents[x], s.agents[y] = b, a
+	a.callID, b.callID = y, x
+	a.launcher, b.launcher = cy, cx
+	cx.child, cy.child = b, a
+}
+
 // prove notes evidence that the subagent ran. One that was given up without any is open again.
 func (ag *agent) prove() {
 	if ag.sent && !ag.evidence {
 		ag.sent, ag.ended = false, false
 		ag.seg.open++
-		if !ag.listed {
-			ag.listed = true
-			ag.s.agentList = append(ag.s.agentList, ag)
-		}
+		ag.list()
 	}
 	ag.evidence = true
+}
+
+// list puts a subagent that has something to send into the session's list of those.
+func (ag *agent) list() {
+	if !ag.main && !ag.listed {
+		ag.listed = true
+		ag.s.agentList = append(ag.s.agentList, ag)
+	}
 }
 
 // subagent is the subagent of a launching call or with an id of its own.
@@ -180,9 +220,11 @@ func (ag *agent) start(t int64) {
 		return
 	}
 	ag.started = true
-	ag.seg.subagents++
+	if !ag.again {
+		ag.seg.subagents++
+	}
 	ag.touch(t)
-	if !ag.quietTask {
+	if !ag.quietTask && !ag.quietStart {
 		ag.log("subagent_started", t, translate.SeverityInfo, translate.Opt[bool]{})
 	}
 }
@@ -207,7 +249,7 @@ func (ag *agent) end(failed bool, t int64) {
 	}
 	ag.ended, ag.failed, ag.known = true, failed, true
 	ag.touch(t)
-	if !ag.background && ag.launcher != nil && !ag.launcher.done {
+	if !ag.background && !ag.detached && ag.launcher != nil && !ag.launcher.done {
 		return // its launcher's result is still to come and may tell a failure
 	}
 	ag.finish(t)
@@ -332,6 +374,7 @@ func (s *session) agentTask(r *row, k *task) {
 	if tr.Quiet {
 		ag.quietTask = true
 	}
+	ag.again = ag.again || tr.Again
 	if tr.Background.OK && tr.Background.V {
 		ag.background = true
 	}

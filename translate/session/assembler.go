@@ -106,7 +106,7 @@ func (a *Assembler) Step(src *Source, d *translate.Decoded) {
 
 // acts reports whether a record may make a span final, so that its session must be known.
 func acts(rec *translate.Record) bool {
-	return rec.Response != nil || rec.Terminal != nil || len(rec.Results) > 0
+	return rec.Response != nil && !rec.Response.Loose || rec.Terminal != nil || len(rec.Results) > 0
 }
 
 func (a *Assembler) pend(src *Source, d *translate.Decoded) {
@@ -270,4 +270,15 @@ func (a *Assembler) resource(agent, version string) *translate.Resource {
 }
 
 // hasTerminal reports whether a format ends its turns with a record of their own (ruling 42).
-func hasTerminal(f translate.Format) bool { return !strings.HasSuffix(string(f), "_transcript") }
+func hasTerminal(f translate.Format) bool {
+	return !strings.HasSuffix(string(f), "_transcript") && f != translate.FormatClineLegacy
+}
+
+// tellsDenials reports whether terminal records may explain error results as denied (ruling 27).
+func tellsDenials(f translate.Format) bool { return hasTerminal(f) && f != translate.FormatCline }
+
+// ownRecords reports whether every record of a format is the agent's own, so that no session of it is a
+// ghost (ruling 25).
+func ownRecords(f translate.Format) bool {
+	return f == translate.FormatCline || f == translate.FormatClineLegacy
+}

@@ -14,7 +14,8 @@ import (
 
 // call is one tool call, from its block to its result.
 type call struct {
-	id, name  string
+	id        string // unique among the calls of the session that are open
+	name      string
 	launch    bool
 	agentType string
 	asked     bool            // to run in the background
@@ -88,28 +89,65 @@ func (s *session) openCount(id string, ag *agent) int {
 // call folds a call block. A call is known by its id and the response that issued it, since some
 // providers restart tool ids in every response; a repeated block of the same response is the same call.
 func (s *session) call(r *row, resp *response, tc *translate.Call) *call {
-	issued := hash(resp.id, tc.ID)
+	id, issued := tc.ID, hash(resp.id, tc.ID)
+	if resp.synthetic {
+		id = r.f.itemID(tc.ID)
+		issued = hash("", id)
+	}
 	if _, known := s.issued[issued]; known {
 		return nil
 	}
 	s.issued[issued] = struct{}{}
-	g := resp.seg
-	c := &call{
-		c: tc, id: tc.ID, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: resp.agent, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
-		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: resp.id},
+	return s.openedCall(r, resp.agent, resp.seg, id, resp.id, tc)
+}
+
+// looseCall folds a call that stands outside of a response. Where its id comes again after it has ended,
+// it is another call.
+func (s *session) looseCall(r *row, tc *translate.Call) *call {
+	if s.openCount(tc.ID, nil) > 0 {
+		return nil
 	}
-	s.calls[tc.ID] = append(s.calls[tc.ID], c)
+	issuer := ""
+	h := hash("", tc.ID)
+	if _, again := s.issued[h]; again {
+		s.reissued[h]++
+		issuer = "#" + itoa(s.reissued[h])
+	}
+	s.issued[h] = struct{}{}
+	r.g.act()
+	return s.openedCall(r, r.ag, r.g, tc.ID, issuer, tc)
+}
+
+// missedCall is the call of a result that restates it, when nothing else told of it; nil where the result
+// only comes again.
+func (s *session) missedCall(r *row, res *translate.Result) *call {
+	if _, known := s.finished[hash(res.CallID)]; res.Call == nil || known && res.CallID != "" {
+		return nil
+	}
+	c := s.looseCall(r, res.Call)
+	if c != nil && res.Duration.V > 0 && c.start >= ordinalEnd {
+		c.start -= res.Duration.V // nothing but its end was told
+	}
+	return c
+}
+
+func (s *session) openedCall(r *row, ag *agent, g *segment, id, issuer string, tc *translate.Call) *call {
+	c := &call{
+		c: tc, id: id, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: ag, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
+		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: issuer},
+	}
+	s.calls[id] = append(s.calls[id], c)
 	s.open = append(s.open, c)
 	g.open++
 	g.units++
 	g.toolCalls++
 	g.tools[tc.Name]++
 	s.bound()
-	if ag := s.agents[tc.ID]; ag != nil {
+	if ag := s.agents[id]; ag != nil {
 		ag.attach(c)
 	}
-	if e := s.early[tc.ID]; e != nil {
-		delete(s.early, tc.ID)
+	if e := s.early[id]; e != nil {
+		delete(s.early, id)
 		s.answer(c, e.res, e.t)
 	}
 	return c
@@ -144,9 +182,18 @@ func (s *session) result(r *row, res *translate.Result) {
 			c = nil
 		}
 	}
+	if c == nil && s.openCount(res.CallID, nil) == 0 {
+		c = s.missedCall(r, res)
+	}
 	if c != nil {
+		if r.rec.Loop != nil && r.rec.Loop.Sure {
+			c.agent = r.ag
+		}
 		s.answer(c, res, r.t)
 		return
+	}
+	if res.Call != nil {
+		return // the end of a call that has ended
 	}
 	if s.openCount(res.CallID, nil) > 1 {
 		u := res.Unknown
@@ -168,6 +215,11 @@ func (s *session) result(r *row, res *translate.Result) {
 // answer pairs a result with its call.
 func (s *session) answer(c *call, res *translate.Result, t int64) {
 	c.result, c.resultAt = res, t
+	if len(res.Items) == len(c.c.Ops) {
+		for i, item := range res.Items {
+			c.c.Ops[i].Success, c.c.Ops[i].ExitCode = item.Success, item.ExitCode
+		}
+	}
 	c.start, c.end = min(c.start, t), max(c.end, t)
 	c.seg.touch(t)
 	if res.Denied {
@@ -222,11 +274,13 @@ func (c *call) decide() {
 		if c.taskStatus != "" {
 			c.finish(taskOutcome(c.taskStatus), max(c.taskAt, c.resultAt))
 		}
+	case res != nil && res.Outcome != "":
+		c.finish(res.Outcome, c.end)
 	case s.denied[c.id] && (res == nil || res.IsError || res.Denied):
 		c.finish(translate.ToolDenied, c.end)
 	case res == nil:
 	case res.Success.OK && !res.Success.V, res.IsError && !res.Interrupted:
-		if c.settled || !hasTerminal(s.format) || c.server {
+		if c.settled || !tellsDenials(s.format) || c.server {
 			c.finish(translate.ToolError, c.end)
 		}
 	case res.Interrupted:
@@ -303,7 +357,9 @@ func (c *call) finish(outcome string, end int64) {
 	}
 	c.end = max(c.start, end)
 	g.touch(c.end)
-	if c.child != nil && !c.child.sent {
+	// A subagent that nobody waited for goes on when the call that launched it is done.
+	goesOn := c.child != nil && (c.child.detached || c.child.background && !c.bg && outcome == translate.ToolOK)
+	if c.child != nil && !c.child.sent && !goesOn {
 		failed := outcome == translate.ToolError || outcome == translate.ToolKilled
 		known := outcome != translate.ToolIncomplete && outcome != translate.ToolInterrupted
 		if c.child.ended {
@@ -318,7 +374,7 @@ func (c *call) finish(outcome string, end int64) {
 	}
 
 	t := &translate.ToolAttrs{
-		Name: c.name, CallID: c.id, Outcome: outcome, Kind: toolKind(c.c), ArgBytes: int64(c.c.ArgBytes),
+		Name: c.name, CallID: c.c.ID, Outcome: outcome, Kind: toolKind(c.c), ArgBytes: int64(c.c.ArgBytes),
 		Background: c.bg, ServerSide: c.server, Extension: c.server, Args: c.c.Args.Content, ExitCode: c.exit,
 		MCPServer: c.c.MCPServer, MCPTool: c.c.MCPTool,
 	}
@@ -432,9 +488,14 @@ var opEvents = map[translate.OpKind]translate.Event{
 // events sends the normalized events of the call: one per operation, in their order.
 func (c *call) events(outcome string, exit translate.Opt[int64]) {
 	success := translate.Opt[bool]{}
-	if c.result != nil || c.taskStatus != "" || outcome == translate.ToolDenied {
+	if c.result != nil && c.result.Outcome != "" {
+		success = c.result.Success
+	} else if c.result != nil || c.taskStatus != "" || outcome == translate.ToolDenied {
 		success = translate.Some(outcome == translate.ToolOK)
 	} // else it was open at the end: the agent did try, nobody knows with what result
+	if c.result != nil && c.result.NoVerdict && outcome == translate.ToolOK {
+		success = translate.Opt[bool]{}
+	}
 	for i := range c.c.Ops {
 		op := &c.c.Ops[i]
 		if op.Kind == translate.OpNone {
@@ -446,10 +507,12 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 		}
 		l := &translate.Log{
 			Event: opEvents[op.Kind], Severity: translate.SeverityInfo, Time: c.end, Success: success,
-			Tool: c.name, CallID: c.id, Query: op.Query.Content, Command: op.Command.Content,
+			Tool: c.name, CallID: c.c.ID, Query: op.Query.Content, Command: op.Command.Content,
 		}
+		how := outcome
 		if op.Success.OK {
 			l.Success = op.Success
+			how = itemOutcome(op.Success.V)
 		}
 		l.Path = op.Path.Content
 		if op.Resolve && l.Path != "" {
@@ -462,27 +525,38 @@ func (c *call) events(outcome string, exit translate.Opt[int64]) {
 		}
 		switch op.Kind {
 		case translate.OpCommand:
-			l.ExitCode = exit
+			if len(c.c.Ops) == 1 {
+				l.ExitCode = exit
+			}
 			if op.ExitCode.OK {
 				l.ExitCode = op.ExitCode
 			}
 		case translate.OpSkill:
 			l.Skill, l.Path = op.Skill, ""
-			if c.agent.s.a.cfg.Capture.ToolArguments {
+			if op.Path.Content != "" {
+				l.SkillPath = resolvePath(op.Path.Content, c.agent.s.cwd)
+			} else if c.agent.s.a.cfg.Capture.ToolArguments {
 				l.SkillPath = resolvePath(path.Join("skills", op.Skill, "SKILL.md"), c.agent.s.cwd)
 			}
 		case translate.OpUnknown:
 			l.Severity, l.Reason = translate.SeverityDebug, translate.UnknownTool
-			l.RecordType = "tool_use"
+			l.RecordType = firstOf(c.c.Type, "tool_use")
 			l.RawBytes, l.RawKeys, l.Raw = translate.Some(int64(c.c.RawBytes)), c.c.Keys, c.c.Raw.Content
 		}
 		l.StartLine, l.EndLine = op.Start, op.End
-		if op.Kind != translate.OpUnknown && l.Success.OK && !l.Success.V {
+		if failed := l.Success.OK && !l.Success.V || !l.Success.OK && outcome == translate.ToolError; failed && op.Kind != translate.OpUnknown {
 			l.Severity = translate.SeverityWarn
 		}
-		l.Body = eventBody(l, outcome)
+		l.Body = eventBody(l, how)
 		c.seg.log(l, &c.node, c.agent.typ, "call/"+c.node.a+"\x00"+c.node.b, i)
 	}
+}
+
+func itemOutcome(success bool) string {
+	if success {
+		return translate.ToolOK
+	}
+	return translate.ToolError
 }
 
 func eventBody(l *translate.Log, outcome string) string {
@@ -497,11 +571,11 @@ func eventBody(l *translate.Log, outcome string) string {
 
 // launchEvent tells of a launch that gave no subagent.
 func (c *call) launchEvent(outcome string) {
-	if c.child != nil && c.child.evidence {
+	if c.child != nil && c.child.evidence || !c.launch {
 		return
 	}
 	l := &translate.Log{
-		Event: translate.EventOrchestration, Time: c.end, Tool: c.name, CallID: c.id,
+		Event: translate.EventOrchestration, Time: c.end, Tool: c.name, CallID: c.c.ID,
 		SubagentType: firstOf(c.agentType, unnamed),
 	}
 	switch outcome {

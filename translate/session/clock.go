@@ -44,20 +44,55 @@ type feed struct {
 	spread    bool  // ordinals are spread over lengths before the file's modification time
 	ended     bool
 
+	loops  *loops  // where records do not name their agent
+	doubts []dated // records that wait for a later one to tell whose they are
+
 	hashes []uint64 // of its records without an id, in order
 	model  *feed    // the earlier source that it has followed so far
 	fresh  bool     // it went its own way
+	held   []held   // its untimed copies since the latest turn began
+	// decided says that the turn of the latest copy has ended: it is a copy for good.
+	decided bool
+
+	process    int  // of the latest record, among those of the session that number their items; 0 = none yet
+	newProcess bool // a process began that told nothing yet
+	thread     thread
 }
 
+// held is a copy that may prove to be none.
+type held struct {
+	rec      *translate.Record
+	t        int64
+	measured bool
+}
+
+// maxHeld bounds the records of one turn that are held while they repeat an earlier source.
+const maxHeld = 1 << 16
+
 // copied reports whether a record without an id repeats an earlier source of the session. A source
-// that begins with the records of an earlier one is a copy for as long as it follows it (ruling 44).
-func (f *feed) copied(hash uint64) bool {
+// that begins with the records of an earlier one is a copy for as long as it follows it (ruling 44):
+// where it goes another way, timed records are new from there on, untimed ones from the beginning of
+// their turn on, since two runs of one thread may begin alike. takeHeld then has the latter.
+func (f *feed) copied(rec *translate.Record, t int64, measured bool) bool {
 	i := len(f.hashes)
-	f.hashes = append(f.hashes, hash)
-	if f.fresh {
+	f.hashes = append(f.hashes, rec.Hash)
+	switch {
+	case f.fresh:
 		return false
+	case f.follows(i):
+		f.hold(held{rec, t, measured})
+		return true
+	case f.model != nil && i == len(f.model.hashes):
+		f.held = nil // it goes on where the earlier source ended, perhaps in the middle of a turn
+		f.process = f.model.process
 	}
-	if f.model != nil && i < len(f.model.hashes) && f.model.hashes[i] == hash {
+	f.fresh = true
+	return false
+}
+
+// follows reports whether the records up to the i-th are those of an earlier source.
+func (f *feed) follows(i int) bool {
+	if f.model != nil && i < len(f.model.hashes) && f.model.hashes[i] == f.hashes[i] {
 		return true
 	}
 	for _, o := range f.s.feeds {
@@ -69,8 +104,26 @@ func (f *feed) copied(hash uint64) bool {
 			return true
 		}
 	}
-	f.fresh = true
 	return false
+}
+
+func (f *feed) hold(h held) {
+	rec := h.rec
+	if rec.Turn != nil || rec.Start != nil || rec.Prompt != nil {
+		f.held, f.decided = f.held[:0], false
+	}
+	if rec.Time == 0 && !f.decided && len(f.held) < maxHeld {
+		f.held = append(f.held, h)
+	}
+	if rec.Terminal != nil {
+		f.held, f.decided = nil, true
+	}
+}
+
+func (f *feed) takeHeld() []held {
+	h := f.held
+	f.held = nil
+	return h
 }
 
 // record gives the record its time and folds it.
@@ -156,12 +209,57 @@ func (f *feed) fold(rec *translate.Record, t int64, measured bool) {
 		}
 		f.began = 0
 	}
-	f.s.record(f, rec, end, measured)
+	f.pass(dated{rec: rec, t: end, measured: measured})
 }
 
-// diagnostic folds a line that is no record: it takes the time of the record before it.
+// dated is a record whose time is known.
+type dated struct {
+	rec      *translate.Record
+	t        int64
+	measured bool
+	waited   int // records that came while it waited to be known whose it is
+}
+
+// pass finds out whose record it is and hands it on.
+func (f *feed) pass(d dated) {
+	f.passDoubts(d.rec)
+	if d.rec.Loop != nil {
+		if f.loops == nil {
+			f.loops = newLoops()
+		}
+		if f.loops.doubtful(d.rec) {
+			f.doubts = append(f.doubts, d)
+			return
+		}
+		f.loops.attribute(d.rec, nil)
+	}
+	f.s.record(f, d.rec, d.t, d.measured)
+}
+
+// passDoubts hands on what waited for next to tell whose it is; nil when nothing follows.
+func (f *feed) passDoubts(next *translate.Record) {
+	for len(f.doubts) > 0 {
+		d := &f.doubts[0]
+		d.waited++
+		lp, known := f.loops.resolve(d.rec, next, d.waited)
+		if !known {
+			return
+		}
+		first := f.doubts[0]
+		f.doubts = f.doubts[1:]
+		f.loops.attribute(first.rec, lp)
+		f.s.record(f, first.rec, first.t, first.measured)
+	}
+}
+
+// diagnostic folds a line that is no record: it takes the time of the record before it, of the source
+// or else of the session.
 func (f *feed) diagnostic(d *translate.Diagnostic) {
-	f.s.diagnostic(d, f.last)
+	t := f.last
+	if t == 0 {
+		t = f.s.latest
+	}
+	f.s.diagnostic(d, t)
 }
 
 // end folds what still waits and fixes what ordinals stand for.
@@ -177,6 +275,7 @@ func (f *feed) end() {
 		}
 		f.fold(w, t, false)
 	}
+	f.passDoubts(nil)
 	if f.ordinal > 0 && f.ordinalsT == 0 {
 		f.ordinalsT, f.spread = f.src.info.ModTime, true
 		f.s.estimated = true

@@ -14,9 +14,10 @@
 //
 //	response   another response of its agent, a prompt, a terminal record, its message_stop, close
 //	call       its result; an error result waits for the turn's terminal record, which may name it
-//	           as denied; in the background the end of its task; without a result interruption,
-//	           the next prompt once it is answered, or close
-//	subagent   its launcher's final result, or the end of its task in the background; close
+//	           as denied, unless the result states its outcome; in the background the end of its
+//	           task; without a result interruption, the next prompt once it is answered, or close
+//	subagent   its launcher's final result, the end of its task in the background, or the state that
+//	           another call tells of it; close
 //	root       close, or a later segment when nothing of it is open any more
 //
 // Outputs wait (segment.held) while their ids or times are not known: the key of a later segment is

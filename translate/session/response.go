@@ -10,7 +10,6 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/ids"
-	"github.com/otelcol-agents/otelcol-agents/translate/price"
 )
 
 // response is one response of a model, however many rows it was written in.
@@ -22,7 +21,10 @@ type response struct {
 	node   node
 	model  string
 	stop   string
-	finals bool // a message_delta told the final usage
+	finals bool // a message_delta, or a loose row, told the final usage
+	loose  bool // its rows do not name it; it counts once it has usage
+	counts bool // as a model call
+	said   []said
 	usage  translate.Usage
 	has    bool // some usage was reported
 	start  int64
@@ -32,8 +34,12 @@ type response struct {
 	ttft   translate.Opt[int64]
 	retry  int64
 	done   bool
-	source *running // where it was seen last, and in which turn
-	turn   int
+	// synthetic says that it stands for the responses of a turn, one of the process with that number.
+	synthetic bool
+	process   int
+	sent      bool     // its span is out, but for the name of its model
+	source    *running // where it was seen last, and in which turn
+	turn      int
 
 	textBytes, thinkBytes int
 	text, think           strings.Builder
@@ -42,11 +48,14 @@ type response struct {
 	unknowns              []*translate.Unknown
 	server                []*call
 	out                   []part
+	outBytes              int  // of out
+	cut                   bool // some text or part of it was cut
 	in                    []translate.Text
 	logs                  int // logs of text sent so far: late rows number on
 
 	reg   *register
-	cost  float64 // estimate, while priced
+	told  translate.Opt[float64] // its cost, as the agent reports it
+	cost  float64                // estimate, while priced
 	price priced
 	iters []*iteration
 }
@@ -57,6 +66,7 @@ const (
 	priceNone priced = iota // no usage yet
 	priceKnown
 	priceUnknown
+	priceTold // by the agent
 )
 
 // iteration is a second model's usage inside a response (ruling 14).
@@ -77,14 +87,40 @@ type part struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
+// said is a log record of a text, with the record that it comes from.
+type said struct {
+	log    *translate.Log
+	source string
+}
+
 // release lets go of what only completion needed.
 func (resp *response) release() {
 	resp.text, resp.think = strings.Builder{}, strings.Builder{}
 	resp.unknowns, resp.server, resp.out, resp.in = nil, nil, nil, nil
 }
 
-// open is the response that a row belongs to, a new one if the row begins it.
-func (s *session) openResponse(r *row, id string) *response {
+// looseResponse is the response that a loose row belongs to: the one that its agent is writing, unless
+// that has its usage already and the row brings another.
+func (s *session) looseResponse(r *row, rr *translate.Response) *response {
+	cur := r.ag.cur
+	switch {
+	case rr.Local != "":
+		if resp := s.responses[rr.Local]; resp != nil {
+			return resp
+		}
+	case cur != nil && (rr.Usage == nil || !cur.has):
+		return cur
+	}
+	resp := s.openResponse(r, "", rr.Local)
+	if rr.Local != "" {
+		resp.start, resp.timed = r.t, r.measured // it is the request itself
+	}
+	return resp
+}
+
+// openResponse is the response that a row belongs to, a new one if the row begins it. local is what one
+// without an id is known by, "" for those that rows without an id are by themselves.
+func (s *session) openResponse(r *row, id, local string) *response {
 	if id != "" {
 		if resp := s.responses[id]; resp != nil {
 			return resp
@@ -93,13 +129,14 @@ func (s *session) openResponse(r *row, id string) *response {
 	ag := r.ag
 	s.complete(ag)
 	s.endAbandoned(ag)
-	source := id
-	if source == "" {
-		source = firstOf(r.rec.UUID, r.source)
-	}
+	source := firstOf(id, local, r.unit, r.rec.UUID, r.source)
 	resp := &response{
 		id: source, key: id, agent: ag, seg: r.g, start: r.t, first: r.t, last: r.t,
 		node: node{seg: r.g, kind: ids.KindResponse, a: source},
+	}
+	if ag.asked != 0 {
+		ag.prev, ag.prevMeasured = ag.asked, r.measured
+		ag.asked, ag.turnOver = 0, false // no pause of the user's lies before it
 	}
 	if ag.prev != 0 && ag.prev <= r.t {
 		resp.start = ag.prev
@@ -114,18 +151,34 @@ func (s *session) openResponse(r *row, id string) *response {
 	resp.in, ag.input = ag.input, nil
 	s.responses[source] = resp
 	ag.cur = resp
+	ag.list()
 	r.g.act()
 	r.g.open++
-	r.g.units++
-	r.g.modelCalls++
-	if !ag.main {
-		r.g.subagentCalls++
+	if resp.loose = r.rec.Response != nil && r.rec.Response.Loose; !resp.loose {
+		resp.count()
 	}
 	if !r.g.keyed && ag.main {
 		r.g.setKey(keyOf(id, r))
 		r.g.flush()
 	}
 	return resp
+}
+
+// count makes it a model call.
+func (resp *response) count() {
+	if resp.counts {
+		return
+	}
+	resp.counts = true
+	g := resp.seg
+	g.units++
+	g.modelCalls++
+	switch {
+	case !resp.agent.main:
+		g.subagentCalls++
+	case resp.model != "":
+		g.oneModel(resp.model)
+	}
 }
 
 func keyOf(id string, r *row) string {
@@ -148,7 +201,15 @@ func (s *session) response(r *row) {
 		}
 		return
 	}
-	resp := s.openResponse(r, rr.ID)
+	var resp *response
+	switch {
+	case rr.PerTurn:
+		resp = s.turnResponse(r)
+	case rr.Loose:
+		resp = s.looseResponse(r, rr)
+	default:
+		resp = s.openResponse(r, rr.ID, "")
+	}
 	if resp.agent.main {
 		resp.seg.interrupted = false
 	}
@@ -156,9 +217,27 @@ func (s *session) response(r *row) {
 	for i := range rr.Blocks {
 		s.block(r, resp, &rr.Blocks[i])
 	}
-	if resp.done {
-		resp.events(r.t) // a late row: its text is told on its own
+	switch {
+	case resp.synthetic:
+		resp.events(r.t) // a message of a turn: its text is told on its own
+	case resp.done:
+		resp.late(r)
 	}
+}
+
+// late tells on its own what a row says that comes after its response is complete: its texts, or, where
+// usage makes a model call of it only now, all of it.
+func (resp *response) late(r *row) {
+	if !resp.loose {
+		resp.events(r.t)
+		return
+	}
+	if resp.counts && !resp.sent {
+		resp.done = false
+		resp.seg.open++
+		resp.complete()
+	}
+	resp.speak()
 }
 
 // row merges what a row says about the response as a whole: per usage field the maximum.
@@ -166,20 +245,56 @@ func (resp *response) row(r *row, rr *translate.Response) {
 	resp.first, resp.last = min(resp.first, r.t), max(resp.last, r.t)
 	resp.start = min(resp.start, resp.first)
 	resp.timed = resp.timed && r.measured
-	if rr.Model != "" && resp.model == "" {
-		resp.model = rr.Model
-		if resp.agent.main {
-			resp.seg.oneModel(rr.Model)
-		}
-	}
+	resp.nameModel(rr.Model)
 	if rr.StopReason != "" {
 		resp.stop = rr.StopReason
 	}
-	if rr.Usage != nil {
+	if u := r.g.s.usageOf(r, rr); u != nil {
 		resp.has = true
-		mergeUsage(&resp.usage, rr.Usage)
+		resp.finals = resp.finals || rr.Total != nil
+		mergeUsage(&resp.usage, u)
 	}
-	r.g.s.a.count(r, resp)
+	if rr.Cost.OK && rr.Cost.V <= maxCost {
+		resp.told = translate.Some(max(resp.told.V, rr.Cost.V))
+	}
+	resp.seen(r.f.running)
+	if !resp.loose {
+		r.g.s.a.count(resp)
+		return
+	}
+	if rr.Usage != nil {
+		resp.finals = true
+		resp.count()
+	}
+	resp.nameModel(r.g.s.initModel)
+	if resp.model != "" {
+		r.g.s.a.count(resp)
+	}
+}
+
+// nameModel notes which model wrote it, as far as that is not known.
+func (resp *response) nameModel(model string) {
+	if model == "" || resp.model != "" {
+		return
+	}
+	resp.model = model
+	if resp.agent.main && resp.counts {
+		resp.seg.oneModel(model)
+	}
+}
+
+// maxUnnamed bounds the responses that wait for the name of their model.
+const maxUnnamed = 10000
+
+// name sends what waited for the name of its model, "" when nothing will tell it.
+func (s *session) name(model string) {
+	waiting := s.unnamed
+	s.unnamed = nil
+	for _, resp := range waiting {
+		resp.nameModel(model)
+		s.a.count(resp)
+		resp.send()
+	}
 }
 
 // oneModel notes a model of the main agent.
@@ -192,6 +307,10 @@ func (g *segment) oneModel(model string) {
 }
 
 func (s *session) block(r *row, resp *response, b *translate.Block) {
+	if resp.loose {
+		s.say(r, resp, b)
+		return
+	}
 	switch b.Kind {
 	case translate.BlockText:
 		resp.textBytes += b.Text.Bytes
@@ -199,7 +318,7 @@ func (s *session) block(r *row, resp *response, b *translate.Block) {
 		resp.textCut = resp.textCut || b.Text.Cut
 		s.keep(&resp.text, b.Text.Content, &resp.textCut)
 		if b.Text.Content != "" && s.a.cfg.Capture.Responses {
-			resp.out = append(resp.out, part{Type: "text", Content: b.Text.Content})
+			resp.add(part{Type: "text", Content: b.Text.Content})
 		}
 	case translate.BlockThinking:
 		resp.thinkBytes += b.Text.Bytes
@@ -207,12 +326,17 @@ func (s *session) block(r *row, resp *response, b *translate.Block) {
 		resp.thinkCut = resp.thinkCut || b.Text.Cut
 		s.keep(&resp.think, b.Text.Content, &resp.thinkCut)
 		if b.Text.Content != "" && s.a.cfg.Capture.Reasoning {
-			resp.out = append(resp.out, part{Type: "reasoning", Content: b.Text.Content})
+			resp.add(part{Type: "reasoning", Content: b.Text.Content})
 		}
 	case translate.BlockCall:
-		c := s.call(r, resp, b.Call)
+		var c *call
+		if resp.synthetic {
+			c = s.item(r, resp, b)
+		} else {
+			c = s.call(r, resp, b.Call)
+		}
 		if c != nil && b.Call.Args.Content != "" && !b.Call.Args.Cut {
-			resp.out = append(resp.out, part{Type: "tool_call", ID: b.Call.ID, Name: b.Call.Name, Arguments: rawJSON(b.Call.Args.Content)})
+			resp.add(part{Type: "tool_call", ID: b.Call.ID, Name: b.Call.Name, Arguments: rawJSON(b.Call.Args.Content)})
 		}
 	case translate.BlockServerCall:
 		if c := s.call(r, resp, b.Call); c != nil {
@@ -224,6 +348,49 @@ func (s *session) block(r *row, resp *response, b *translate.Block) {
 	case translate.BlockUnknown:
 		resp.unknowns = append(resp.unknowns, b.Unknown)
 	}
+}
+
+// add puts a part into the captured output. A turn has no end of parts, so that what stands for one keeps
+// no more than a value may have.
+func (resp *response) add(p part) {
+	resp.outBytes += len(p.Content) + len(p.Arguments)
+	if resp.synthetic && resp.outBytes > resp.agent.s.a.cfg.MaxContent {
+		resp.cut = true
+		return
+	}
+	resp.out = append(resp.out, p)
+}
+
+// say tells of a text that is whole by itself. Its log waits until it is known whether the response is a
+// model call.
+func (s *session) say(r *row, resp *response, b *translate.Block) {
+	l := &translate.Log{Event: translate.EventAgent, Severity: translate.SeverityInfo, Time: r.t, Body: "assistant message"}
+	p, capture := part{Type: "text", Content: b.Text.Content}, s.a.cfg.Capture.Responses
+	if b.Kind == translate.BlockThinking {
+		l.Event, l.Body = translate.EventReasoning, "reasoning"
+		p.Type, capture = "reasoning", s.a.cfg.Capture.Reasoning
+	}
+	text(l, b.Text)
+	resp.textCut = resp.textCut || b.Text.Cut
+	if p.Content != "" && capture {
+		resp.out = append(resp.out, p)
+	}
+	resp.said = append(resp.said, said{l, r.source})
+	if resp.counts {
+		resp.speak()
+	}
+}
+
+// speak sends what it said: on its own span, if it has one.
+func (resp *response) speak() {
+	g, n := resp.seg, &resp.node
+	if !resp.counts {
+		n = resp.agent.nodeIn(g)
+	}
+	for _, s := range resp.said {
+		g.log(s.log, n, resp.agent.typ, s.source, 0)
+	}
+	resp.said = nil
 }
 
 // rawJSON keeps redacted arguments as JSON, or as a string where redaction left no valid JSON.
@@ -258,7 +425,7 @@ func (s *session) chunk(r *row) {
 		if c.Response.ID == "" || c.Response.Synthetic {
 			return
 		}
-		resp := s.openResponse(r, c.Response.ID)
+		resp := s.openResponse(r, c.Response.ID, "")
 		resp.row(r, &c.Response)
 		if c.TTFT.OK && !resp.ttft.OK {
 			resp.ttft = c.TTFT
@@ -277,6 +444,9 @@ func (s *session) chunk(r *row) {
 		resp.row(r, &c.Response)
 	case translate.ChunkStop:
 		s.complete(ag)
+	case translate.ChunkNext:
+		s.complete(ag)
+		ag.asked = r.t
 	default:
 		if ag.cur != nil && r.measured {
 			ag.cur.last = max(ag.cur.last, r.t)
@@ -300,6 +470,27 @@ func (resp *response) complete() {
 	}
 	resp.done = true
 	s, g := resp.agent.s, resp.seg
+	resp.speak()
+	switch {
+	case !resp.counts:
+		resp.release()
+		g.open--
+		s.settle(g)
+	case resp.loose && resp.model == "" && len(s.unnamed) < maxUnnamed:
+		resp.sent = true
+		s.unnamed = append(s.unnamed, resp)
+	default:
+		if resp.loose && resp.model == "" {
+			s.a.count(resp)
+		}
+		resp.sent = true
+		resp.send()
+	}
+}
+
+// send sends the span of a complete response and what belongs to it.
+func (resp *response) send() {
+	s, g := resp.agent.s, resp.seg
 	resp.events(resp.last)
 	for _, c := range resp.server {
 		if !c.done {
@@ -307,8 +498,8 @@ func (resp *response) complete() {
 		}
 	}
 	chat := &translate.ChatAttrs{
-		Provider: price.Provider(resp.model), Model: resp.model, ResponseID: resp.key, TTFT: resp.ttft,
-		Retries: resp.retry, UsageIncomplete: !resp.final(),
+		Provider: s.provider(resp.model), Model: resp.model, ResponseID: resp.key, TTFT: resp.ttft,
+		Retries: resp.retry, UsageIncomplete: !resp.final(), Synthetic: resp.synthetic,
 	}
 	if resp.stop != "" {
 		chat.FinishReasons = []string{resp.stop}
@@ -319,7 +510,10 @@ func (resp *response) complete() {
 	if resp.has {
 		chat.Usage = chatUsage(&resp.usage)
 	}
-	if resp.price == priceKnown {
+	switch resp.price {
+	case priceTold:
+		chat.Cost, chat.CostSource = translate.Some(resp.cost), "reported"
+	case priceKnown:
 		chat.Cost, chat.CostSource = translate.Some(resp.cost), "estimated"
 	}
 	sp := &translate.Span{Type: translate.SpanChat, Start: resp.start, End: resp.last, Agent: resp.agent.typ, Chat: chat}
@@ -333,14 +527,14 @@ func (resp *response) complete() {
 			sp.Cut = sp.Cut || t.Cut
 		}
 		chat.Input = messages("user", in, "")
-		sp.Cut = sp.Cut || resp.textCut || resp.thinkCut
+		sp.Cut = sp.Cut || resp.cut
 	}
 	g.span(sp, &resp.node, resp.agent.nodeIn(g))
 	if !resp.final() {
 		g.acc.incomplete++
 	}
 	label := s.a.label(resp.model)
-	if resp.timed && resp.start >= ordinalEnd {
+	if resp.timed && resp.start >= ordinalEnd && !resp.synthetic { // the time of a turn is not a model's
 		g.step(translate.Step{
 			Metric: translate.MetricInferenceDuration, Value: seconds(resp.last - resp.start), Model: label,
 			Provider: chat.Provider,
@@ -362,7 +556,7 @@ func (resp *response) complete() {
 
 // iteration sends the span of a second model's usage.
 func (resp *response) iteration(n int, it *iteration) {
-	chat := &translate.ChatAttrs{Provider: price.Provider(it.model), Model: it.model, Usage: chatUsage(&it.usage), Synthetic: true}
+	chat := &translate.ChatAttrs{Provider: resp.agent.s.provider(it.model), Model: it.model, Usage: chatUsage(&it.usage), Synthetic: true}
 	if it.price == priceKnown {
 		chat.Cost, chat.CostSource = translate.Some(it.cost), "estimated"
 	}
@@ -392,6 +586,8 @@ func (resp *response) events(t int64) {
 	}
 	resp.logs++
 	resp.hasText, resp.hasThink, resp.textBytes, resp.thinkBytes, resp.unknowns = false, false, 0, 0, nil
+	resp.cut = resp.cut || resp.textCut || resp.thinkCut
+	resp.textCut, resp.thinkCut = false, false
 	resp.text, resp.think = strings.Builder{}, strings.Builder{}
 }
 

@@ -64,7 +64,8 @@ type segment struct {
 
 	firstUUID   string
 	first, last int64
-	open        int // units that are not final
+	ordinals    [2]int64 // first and last of the rows whose times are not known yet although others are
+	open        int      // units that are not final
 	units       int
 
 	prompts, terminals int64
@@ -88,6 +89,7 @@ func (s *session) newSegment(t int64, prev *segment, rec *translate.Record) *seg
 	s.prune()
 	g := &segment{s: s, n: s.segments, quiet: true, first: t, last: t, tools: map[string]int64{}, outcomes: map[string]int64{}}
 	g.root = node{seg: g, kind: ids.KindSession}
+	g.started = ownRecords(s.format)
 	g.caller = s.caller
 	if rec != nil {
 		g.firstUUID = rec.UUID
@@ -139,7 +141,26 @@ func (g *segment) act() {
 }
 
 func (g *segment) touch(t int64) {
+	if t < ordinalEnd && g.first >= ordinalEnd {
+		if g.ordinals[0] == 0 {
+			g.ordinals[0] = t
+		}
+		g.ordinals[0], g.ordinals[1] = min(g.ordinals[0], t), max(g.ordinals[1], t)
+		return
+	}
 	g.first, g.last = min(g.first, t), max(g.last, t)
+}
+
+// settleTimes turns the ordinals that the segment's times may be into what they stand for.
+func (g *segment) settleTimes() {
+	if g.first < ordinalEnd {
+		g.first, g.last = g.s.resolveSpan(g.first, g.last)
+	}
+	if g.ordinals[0] != 0 {
+		from, to := g.s.resolveSpan(g.ordinals[0], g.ordinals[1])
+		g.first, g.last = min(g.first, from), max(g.last, to)
+		g.ordinals = [2]int64{}
+	}
 }
 
 func (g *segment) ready() bool { return !g.quiet && g.keyed && g.s.unresolved == 0 }
@@ -252,9 +273,11 @@ func (g *segment) step(st translate.Step) {
 func (g *segment) outcome() (outcome, errType string) {
 	t := g.terminal
 	switch {
+	case t != nil && t.Cancelled:
+		return translate.OutcomeCancelled, ""
 	case t != nil && !t.Failed:
 		return translate.OutcomeSuccess, ""
-	case t != nil && (t.Cancelled || g.interrupted):
+	case t != nil && g.interrupted:
 		return translate.OutcomeCancelled, ""
 	case t != nil:
 		return translate.OutcomeError, t.ErrorType

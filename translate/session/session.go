@@ -48,9 +48,11 @@ type session struct {
 	agentList []*agent
 	calls     map[string][]*call  // calls by id, the latest last: open ones, and those that launched a subagent
 	issued    map[uint64]struct{} // calls by response and id
+	reissued  map[uint64]int      // how often an id of a loose call came again
 	finished  map[uint64]struct{} // ids of calls whose span is out
 	open      []*call             // open calls in the order of their first row
 	responses map[string]*response
+	unnamed   []*response       // complete but for the model, which the end of the run tells
 	abandoned int               // open calls that a prompt left behind
 	early     map[string]*early // results before their call
 	earlyList []string
@@ -58,6 +60,10 @@ type session struct {
 	denied    map[string]bool
 	seen      map[uint64]struct{} // hashes of record uuids
 	ordinal   int                 // records so far: the source id of what has no id
+	turn      *response           // stands for the latest turn, in formats that tell no single responses
+	turns     int                 // how many responses stand for turns
+	processes int                 // how many processes numbered their items
+	highest   translate.Total     // of the thread's running totals
 
 	used      map[string]*usedModel   // by label
 	lines     []*translate.Diagnostic // before the first record
@@ -68,6 +74,8 @@ type session struct {
 	branch    string
 	mcp       []string
 	initModel string
+	// providerName is what the stream says about who runs its models.
+	providerName string
 }
 
 // early is a result that came before its call.
@@ -98,7 +106,7 @@ func hash(fields ...string) uint64 {
 func newSession(a *Assembler, key sessionKey, src *Source) *session {
 	s := &session{
 		a: a, agent: key.agent, id: key.id, format: src.info.Format, caller: src.caller,
-		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, finished: map[uint64]struct{}{},
+		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, reissued: map[uint64]int{}, finished: map[uint64]struct{}{},
 		responses: map[string]*response{}, early: map[string]*early{}, tasks: map[string]*task{},
 		denied: map[string]bool{}, used: map[string]*usedModel{}, seen: map[uint64]struct{}{},
 	}
@@ -121,9 +129,19 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 			return
 		}
 		s.seen[h] = struct{}{}
-	} else if rec.UUID == "" && rec.Hash != 0 && f.copied(rec.Hash) {
-		return
+	} else if rec.UUID == "" && rec.Hash != 0 {
+		if f.copied(rec, t, measured) {
+			return
+		}
+		for _, h := range f.takeHeld() {
+			s.accept(f, h.rec, h.t, h.measured)
+		}
 	}
+	s.accept(f, rec, t, measured)
+}
+
+// accept folds a record that is no copy.
+func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool) {
 	s.ordinal++
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
@@ -139,6 +157,7 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 	}
 
 	ag := s.agentOf(rec, t)
+	s.correct(rec, ag)
 	g := s.segmentFor(rec, ag, t)
 	s.latest = max(s.latest, t)
 	if rec.PermissionMode != "" {
@@ -173,6 +192,7 @@ type row struct {
 	ag       *agent
 	g        *segment
 	source   string // what its log records are named after
+	unit     string // what its response is named after, where that has no id
 }
 
 // ties reports whether every result of the record belongs to a call of an earlier segment: such a row
@@ -205,6 +225,9 @@ func (s *session) facts(rec *translate.Record) {
 	}
 	if rec.Start != nil && rec.Start.Model != "" {
 		s.initModel = rec.Start.Model
+	}
+	if rec.Start != nil {
+		s.providerName = firstOf(rec.Start.Provider, s.providerName)
 	}
 }
 
@@ -239,8 +262,8 @@ func (s *session) segmentFor(rec *translate.Record, ag *agent, t int64) *segment
 
 // cuts reports whether a record of the main agent can begin a segment.
 func cuts(rec *translate.Record) bool {
-	return rec.Start != nil || rec.Prompt != nil || rec.Response != nil || rec.Interrupt ||
-		rec.Chunk != nil && rec.Chunk.Kind == translate.ChunkStart
+	return rec.Start != nil || rec.Prompt != nil || rec.Response != nil || rec.Interrupt || rec.Loop != nil ||
+		rec.Chunk != nil && rec.Chunk.Kind == translate.ChunkStart || rec.Turn != nil && rec.Turn.Begin
 }
 
 type cut uint8
@@ -256,15 +279,21 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 	if g.quiet {
 		return noCut
 	}
+	if rec.Response != nil && rec.Response.Loose && s.main.cur != nil && rec.Response.Local == "" {
+		return noCut
+	}
 	if rec.Response != nil {
 		if r := s.responses[rec.Response.ID]; r != nil && rec.Response.ID != "" {
+			return noCut
+		}
+		if rec.Response.PerTurn && s.turn != nil && !s.broken {
 			return noCut
 		}
 	}
 	if s.broken {
 		return byGap
 	}
-	if s.a.cfg.Turn && rec.Prompt != nil {
+	if s.a.cfg.Turn && (rec.Prompt != nil || rec.Turn != nil && rec.Turn.Begin) {
 		return bySize
 	}
 	if t >= ordinalEnd && g.first >= ordinalEnd {
@@ -289,6 +318,7 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 func (s *session) begin(rec *translate.Record, t int64, how cut) {
 	prev := s.cur
 	s.complete(s.main)
+	s.turn = nil
 	prev.cut, prev.sized = true, how == bySize && prev.terminal == nil
 	s.broken = false
 	s.caller = s.callerOf()
@@ -339,8 +369,14 @@ func (s *session) payloads(r *row) {
 	if rec.Start != nil {
 		s.startRecord(r)
 	}
+	if rec.Turn != nil {
+		s.turnRecord(r)
+	}
 	if rec.Prompt != nil {
 		s.prompt(r)
+	}
+	for i := range rec.Calls {
+		s.looseCall(r, &rec.Calls[i])
 	}
 	for i := range rec.Results {
 		s.result(r, &rec.Results[i])
@@ -353,6 +389,9 @@ func (s *session) payloads(r *row) {
 	}
 	if rec.Chunk != nil {
 		s.chunk(r)
+	}
+	if rec.Failure != nil {
+		s.failure(r)
 	}
 	taskOfAgent := false
 	if rec.Task != nil {
@@ -416,12 +455,7 @@ func (s *session) startRecord(r *row) {
 func (s *session) prompt(r *row) {
 	g := r.g
 	s.complete(s.main)
-	for _, c := range s.open {
-		if c.cutAt == 0 && !c.bg {
-			c.cutAt = r.t
-			s.abandoned++
-		}
-	}
+	s.abandon(r.t)
 	g.prompts++
 	g.interrupted = false
 	s.main.prompted = true
@@ -430,6 +464,16 @@ func (s *session) prompt(r *row) {
 	text(l, r.rec.Prompt.Text)
 	r.log(l, 0)
 	g.step(translate.Step{Metric: translate.MetricPrompts, Value: 1})
+}
+
+// abandon marks the calls that a prompt leaves behind open.
+func (s *session) abandon(t int64) {
+	for _, c := range s.open {
+		if c.cutAt == 0 && !c.bg {
+			c.cutAt = t
+			s.abandoned++
+		}
+	}
 }
 
 // text puts a message into a log: its size, and its content where it was captured.
@@ -502,14 +546,48 @@ func (s *session) rateLimit(r *row) {
 	}, 0)
 }
 
+// failure tells of an error that the agent reports.
+func (s *session) failure(r *row) {
+	r.g.act()
+	l := &translate.Log{
+		Event: translate.EventError, Severity: translate.SeverityError, ErrType: firstOf(r.rec.Failure.Type, "error"),
+		Body: s.agent + " reported an error",
+	}
+	text(l, r.rec.Failure.Text)
+	r.log(l, 0)
+	if r.rec.Failure.Retry {
+		s.retried(r)
+	}
+}
+
+// amend folds how a run was aborted. The end of the run, if one was told, decides (ruling 30); it only
+// does not know that nobody aborted a run that was ended from outside.
+func (s *session) amend(r *row) {
+	t, g := r.rec.Terminal, r.g
+	g.act()
+	if g.terminal == nil || g.terminal.Cancelled {
+		g.terminal = t
+		g.reason = firstOf(t.Reason, g.reason)
+	}
+	g.terminalAt = r.t
+}
+
 // terminal folds the record that ends a turn.
 func (s *session) terminal(r *row) {
 	t, g := r.rec.Terminal, r.g
+	if t.Amends {
+		s.amend(r)
+		return
+	}
 	late := t.Failed && t.Turns.V <= 0 && s.succeeded()
 	g.act()
-	for _, ag := range s.live() {
-		s.complete(ag)
+	if hasTerminal(s.format) { // elsewhere the usage of the last response may still come
+		for _, ag := range s.live() {
+			s.complete(ag)
+		}
 	}
+	s.providerName = firstOf(t.Provider, s.providerName)
+	s.name(firstOf(t.Model, s.initModel))
 	s.endAbandoned(s.main)
 	g.terminals++
 	for _, id := range t.Denials {
@@ -541,6 +619,9 @@ func (s *session) terminal(r *row) {
 		}
 		if t.Failed {
 			l := &translate.Log{Event: translate.EventError, Severity: translate.SeverityError, ErrType: t.ErrorType, Body: t.Message}
+			if t.Text.Bytes > 0 {
+				l.MessageBytes = translate.Some(int64(t.Text.Bytes))
+			}
 			if t.Text.Content != "" {
 				l.Body, l.Captured, l.Cut = t.Text.Content, true, t.Text.Cut
 			}
@@ -637,11 +718,11 @@ func timed(l *translate.Log, t int64) *translate.Log {
 	return l
 }
 
-// live lists the main agent and every subagent that has not ended.
+// live lists the main agent and every subagent that has not ended, or is writing a late response.
 func (s *session) live() []*agent {
 	s.agentList = slices.DeleteFunc(s.agentList, func(ag *agent) bool {
-		ag.listed = !ag.sent
-		return ag.sent
+		ag.listed = !ag.sent || ag.cur != nil
+		return !ag.listed
 	})
 	return append([]*agent{s.main}, s.agentList...)
 }
@@ -668,11 +749,22 @@ func (s *session) settleTimes() {
 	}
 	s.unresolved = 0
 	for _, g := range s.segs {
-		if g.first < ordinalEnd {
-			g.first, g.last = s.resolve(g.first), s.resolve(g.last)
-		}
+		g.settleTimes()
 		g.flush()
 	}
+}
+
+// resolveSpan is the time from the first to the last of the rows from one ordinal to another. Sources
+// need not have been written in the order in which they are read.
+func (s *session) resolveSpan(first, last int64) (from, to int64) {
+	a, b := s.resolve(first), s.resolve(last)
+	from, to = min(a, b), max(a, b)
+	for _, f := range s.feeds {
+		if n := int64(f.src.n); f.ordinal > 0 && n >= first>>ordinalBits && (n <= last>>ordinalBits || last >= ordinalEnd) {
+			from, to = min(from, f.at(1)), max(to, f.at(f.ordinal))
+		}
+	}
+	return from, to
 }
 
 // close ends every open unit and sends the roots.
@@ -680,11 +772,15 @@ func (s *session) close() {
 	if s.closed || s.cur == nil {
 		return
 	}
+	for _, f := range s.feeds {
+		f.passDoubts(nil)
+	}
 	s.closed = true
 	end := s.latest
 	for _, ag := range s.live() {
 		s.complete(ag)
 	}
+	s.name(s.initModel)
 	for _, c := range append([]*call(nil), s.open...) {
 		c.settled = true
 		c.close(end)

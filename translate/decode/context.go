@@ -1,7 +1,7 @@
 // Copyright The otelcol-agents Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package claude
+package decode
 
 import (
 	"bytes"
@@ -19,19 +19,21 @@ const (
 	maxAttributeBytes = 4096
 )
 
-// context decodes a caller's context line. It is no record of a session.
-func (d *Decoder) context(r *row, rec *translate.Record) bool {
+// ContextType is the type of a caller's context line. It is no record of a session.
+const ContextType = "agentstream.context"
+
+// Context decodes a caller's context line from its two members.
+func (d *Base) Context(parent, attributes jsontok.Value) *translate.Context {
 	c := &translate.Context{}
-	rec.Context = c
-	if s, ok := r.fields[fTraceparent].Plain(); ok {
+	if s, ok := parent.Plain(); ok {
 		c.TraceID, c.SpanID, _ = traceparent(string(s))
 	}
-	for o := r.fields[fAttributes].Object(); o.Next() && len(c.Attributes) < maxAttributes; {
-		kv := translate.KeyValue{Key: bound(d.redact(jsontok.Valid(o.Name)), maxKey)}
+	for o := attributes.Object(); o.Next() && len(c.Attributes) < maxAttributes; {
+		kv := translate.KeyValue{Key: Bound(d.Redact(jsontok.Valid(o.Name)), maxKey)}
 		switch o.Value().Kind() {
 		case jsontok.String:
 			s, _ := o.Value().Text()
-			kv.Value = bound(d.redact(s), maxAttributeBytes)
+			kv.Value = Bound(d.Redact(s), maxAttributeBytes)
 		case jsontok.Bool:
 			kv.Value = o.Value().True()
 		case jsontok.Number:
@@ -51,7 +53,7 @@ func (d *Decoder) context(r *row, rec *translate.Record) bool {
 	slices.Reverse(c.Attributes)
 	c.Attributes = slices.CompactFunc(c.Attributes, func(a, b translate.KeyValue) bool { return a.Key == b.Key })
 	slices.Reverse(c.Attributes)
-	return true
+	return c
 }
 
 // traceparent parses a W3C trace context header. Later versions may append fields; version ff, upper

@@ -1,7 +1,7 @@
 // Copyright The otelcol-agents Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package claude
+package decode
 
 import (
 	"strconv"
@@ -16,9 +16,9 @@ var minTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 // layouts of times; the last has no offset and is read as UTC.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999"}
 
-// time reads a time in any notation: ISO with an offset, epoch seconds or milliseconds, as a number or
+// Time reads a time in any notation: ISO with an offset, epoch seconds or milliseconds, as a number or
 // as a string of digits.
-func (d *Decoder) time(v jsontok.Value) (int64, bool) {
+func (d *Base) Time(v jsontok.Value) (int64, bool) {
 	var t int64
 	var ok bool
 	switch v.Kind() {
@@ -35,7 +35,7 @@ func (d *Decoder) time(v jsontok.Value) (int64, bool) {
 			t, ok = epoch(string(s))
 		}
 	}
-	if !ok || t < minTime || d.opt.MaxTime > 0 && t > d.opt.MaxTime {
+	if !ok || t < minTime || d.Opt.MaxTime > 0 && t > d.Opt.MaxTime {
 		return 0, false
 	}
 	return t, true
@@ -86,9 +86,9 @@ func epoch(s string) (int64, bool) {
 	return 0, false
 }
 
-// millis is a duration that is given in milliseconds, in nanoseconds. Negative and absurd ones are
+// Millis is a duration that is given in milliseconds, in nanoseconds. Negative and absurd ones are
 // missing.
-func millis(v jsontok.Value) (int64, bool) {
+func Millis(v jsontok.Value) (int64, bool) {
 	f, ok := v.Float()
 	if !ok || f < 0 || f > 1e12 {
 		return 0, false
