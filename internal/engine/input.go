@@ -5,7 +5,6 @@ package engine
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,7 +35,9 @@ type Input struct {
 	unread  atomic.Bool
 	modTime atomic.Int64
 
-	mu    sync.Mutex // of what follows, which settle shares with Send
+	// lock guards what follows, which the timer shares with Send and End. It is a channel, because whoever
+	// holds it may stand before a full engine, and the others' contexts must end their waiting for it.
+	lock  chan struct{}
 	judge *batch.Judge
 	held  []*piece // until the format is known
 	timer *time.Timer
@@ -47,11 +48,12 @@ type piece struct {
 	*batch.Batch
 	charged   int64
 	committed func(*batch.Outcomes)
+	decoding  bool // it went to the decoders
 }
 
 // Open begins an input.
 func (e *Engine) Open(src Source) *Input {
-	return &Input{engine: e, source: src, judge: e.options.Batch.NewJudge()}
+	return &Input{engine: e, source: src, lock: make(chan struct{}, 1), judge: e.options.Batch.NewJudge()}
 }
 
 // Send hands a batch over; it blocks while the engine holds too many bytes. committed, unless nil, is
@@ -64,9 +66,12 @@ func (in *Input) Send(ctx context.Context, b *batch.Batch, committed func(*batch
 	if err := in.engine.budget.Acquire(ctx, p.charged); err != nil {
 		return err
 	}
+	if err := in.acquire(ctx); err != nil {
+		in.engine.budget.Release(p.charged)
+		return err
+	}
+	defer in.release()
 	in.queued.Add(1)
-	in.mu.Lock()
-	defer in.mu.Unlock()
 	for i := range b.Len() {
 		if in.judge.Settled() {
 			break
@@ -74,36 +79,54 @@ func (in *Input) Send(ctx context.Context, b *batch.Batch, committed func(*batch
 		in.judge.Observe(b.Line(i))
 	}
 	in.held = append(in.held, p)
-	switch {
-	case in.judge.Settled():
-		return in.flush(ctx)
-	case b.Full():
+	if b.Full() {
 		in.judge.Settle()
-		return in.flush(ctx)
-	case in.timer == nil:
-		in.timer = time.AfterFunc(settleAfter, func() { _ = in.settle(in.engine.running) })
 	}
-	return nil
+	if !in.judge.Settled() {
+		if in.timer == nil {
+			in.timer = time.AfterFunc(settleAfter, func() { _ = in.settle(in.engine.running) })
+		}
+		return nil
+	}
+	err := in.flush(ctx)
+	if err != nil {
+		p.committed = nil // it may still be folded, but its sender counts on nothing
+	}
+	return err
 }
+
+func (in *Input) acquire(ctx context.Context) error {
+	select {
+	case in.lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (in *Input) release() { <-in.lock }
 
 // settle ends the waiting for a decision about the format.
 func (in *Input) settle(ctx context.Context) error {
-	in.mu.Lock()
-	defer in.mu.Unlock()
+	if err := in.acquire(ctx); err != nil {
+		return err
+	}
+	defer in.release()
 	in.judge.Settle()
 	return in.flush(ctx)
 }
 
-// flush hands what was held to the decoders and, in order, to the fold.
+// flush hands what was held to the decoders and, in order, to the fold. What it could not hand over stays.
 func (in *Input) flush(ctx context.Context) error {
 	if in.timer != nil {
 		in.timer.Stop()
 	}
 	for len(in.held) > 0 {
 		p := in.held[0]
-		if !in.engine.decoders.Decode(ctx, p.Batch, in.judge.Format()) {
+		if !p.decoding && !in.engine.decoders.Decode(ctx, p.Batch, in.judge.Format()) {
 			return ctx.Err()
 		}
+		p.decoding = true
 		if err := in.engine.enqueue(ctx, item{input: in, piece: p}); err != nil {
 			return err
 		}

@@ -115,7 +115,6 @@ func TestEngine(t *testing.T) {
 
 // TestEngineAway shows that a backend that is away holds back senders, and no shutdown.
 func TestEngineAway(t *testing.T) {
-	t.Skip("the engine's inputs wait for each other's locks: Input.settle holds one while it waits for the fold")
 	for range 20 { // what a select chooses is chance
 		synctest.Test(t, func(t *testing.T) {
 			b := &backend{}

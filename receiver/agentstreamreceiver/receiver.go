@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -29,6 +30,8 @@ import (
 const (
 	firstBackoff = 100 * time.Millisecond
 	maxBackoff   = 5 * time.Second
+	// transportsTimeout bounds the handing over of what was read; the engine's own bound comes after it.
+	transportsTimeout = 5 * time.Second
 )
 
 // agentStream is the receiver: transports in front of one engine.
@@ -179,21 +182,36 @@ func (r *agentStream) shutdown(ctx context.Context) error {
 	if r.engine == nil {
 		return nil
 	}
-	var errs []error
-	if r.http != nil {
-		errs = append(errs, r.http.Stop(ctx))
-	}
-	if r.tcp != nil {
-		errs = append(errs, r.tcp.Shutdown(ctx))
-	}
-	if r.files != nil {
-		errs = append(errs, r.files.Shutdown(ctx))
-	}
+	errs := []error{r.stopTransports(ctx)}
 	errs = append(errs, r.engine.Shutdown(ctx))
 	if r.http != nil {
 		errs = append(errs, r.http.Shutdown(ctx))
 	}
 	r.telemetry.Shutdown()
+	return errors.Join(errs...)
+}
+
+// stopTransports ends the inputs, all at once: a pipeline that takes nothing holds each of them up for as
+// long as it may.
+func (r *agentStream) stopTransports(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, transportsTimeout)
+	defer cancel()
+	var stops []func(context.Context) error
+	if r.http != nil {
+		stops = append(stops, r.http.Stop)
+	}
+	if r.tcp != nil {
+		stops = append(stops, r.tcp.Shutdown)
+	}
+	if r.files != nil {
+		stops = append(stops, r.files.Shutdown)
+	}
+	errs := make([]error, len(stops))
+	var group sync.WaitGroup
+	for i, stop := range stops {
+		group.Go(func() { errs[i] = stop(ctx) })
+	}
+	group.Wait()
 	return errors.Join(errs...)
 }
 
