@@ -47,6 +47,7 @@ type rig struct {
 	metrics consumertest.MetricsSink
 	// decide judges each delivery before the sinks take it; nil accepts.
 	decide func(data any) error
+	own    bool // decide gives the sinks what it accepts
 	stop   func() error
 }
 
@@ -77,7 +78,15 @@ func withFiles(cfg *Config, globs ...string) *Config {
 // startRig starts a receiver of cfg in three pipelines.
 func startRig(t *testing.T, cfg *Config, decide func(data any) error) *rig {
 	t.Helper()
-	r := &rig{cfg: cfg, decide: decide, tel: componenttest.NewTelemetry(), host: &statusHost{}}
+	r := &rig{decide: decide}
+	r.begin(t, cfg)
+	return r
+}
+
+// begin starts the receiver.
+func (r *rig) begin(t *testing.T, cfg *Config) {
+	t.Helper()
+	r.cfg, r.tel, r.host = cfg, componenttest.NewTelemetry(), &statusHost{}
 	t.Cleanup(func() { assert.NoError(t, r.tel.Shutdown(context.Background())) })
 	set := metadatatest.NewSettings(r.tel)
 	var core zapcore.Core
@@ -90,7 +99,6 @@ func startRig(t *testing.T, cfg *Config, decide func(data any) error) *rig {
 	}
 	r.stop = sync.OnceValue(func() error { return r.in.Shutdown(context.Background()) })
 	t.Cleanup(func() { _ = r.stop() })
-	return r
 }
 
 // createAll makes the receivers of the three signals.
@@ -114,21 +122,21 @@ func (r *rig) consumers(t *testing.T) consumers {
 		return r.decide(data)
 	}
 	traces, err := consumer.NewTraces(func(ctx context.Context, td ptrace.Traces) error {
-		if err := judge(td); err != nil {
+		if err := judge(td); err != nil || r.own {
 			return err
 		}
 		return r.traces.ConsumeTraces(ctx, td)
 	})
 	require.NoError(t, err)
 	logs, err := consumer.NewLogs(func(ctx context.Context, ld plog.Logs) error {
-		if err := judge(ld); err != nil {
+		if err := judge(ld); err != nil || r.own {
 			return err
 		}
 		return r.events.ConsumeLogs(ctx, ld)
 	})
 	require.NoError(t, err)
 	metrics, err := consumer.NewMetrics(func(ctx context.Context, md pmetric.Metrics) error {
-		if err := judge(md); err != nil {
+		if err := judge(md); err != nil || r.own {
 			return err
 		}
 		return r.metrics.ConsumeMetrics(ctx, md)
