@@ -48,8 +48,9 @@ func (r *agentStream) observe() error {
 type engineReporter struct {
 	receiver *agentStream
 
-	mu     sync.Mutex
-	logged map[engine.Signal]time.Time
+	mu      sync.Mutex
+	refused map[engine.Signal]time.Time // when it was told last; without those that recovered
+	dropped map[engine.Signal]time.Time // when it was told last
 }
 
 var _ engine.Reporter = (*engineReporter)(nil)
@@ -81,7 +82,7 @@ func signalAttribute(s engine.Signal) metric.MeasurementOption {
 func (e *engineReporter) Retrying(s engine.Signal, err error, pause time.Duration) {
 	r := e.receiver
 	r.telemetry.AgentStreamRetries.Add(context.Background(), 1, signalAttribute(s))
-	if !e.first(s) {
+	if !e.first(&e.refused, s) {
 		return
 	}
 	r.status(componentstatus.NewRecoverableErrorEvent(err))
@@ -89,26 +90,26 @@ func (e *engineReporter) Retrying(s engine.Signal, err error, pause time.Duratio
 		zap.String("signal", string(s)), zap.Duration("pause", pause), zap.Error(err))
 }
 
-// first reports whether trouble with a signal is to be told now.
-func (e *engineReporter) first(s engine.Signal) bool {
+// first reports whether trouble with a signal is to be told now, and notes it in told.
+func (e *engineReporter) first(told *map[engine.Signal]time.Time, s engine.Signal) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
-	if last, ok := e.logged[s]; ok && now.Sub(last) < logEvery {
+	if last, ok := (*told)[s]; ok && now.Sub(last) < logEvery {
 		return false
 	}
-	if e.logged == nil {
-		e.logged = map[engine.Signal]time.Time{}
+	if *told == nil {
+		*told = map[engine.Signal]time.Time{}
 	}
-	e.logged[s] = now
+	(*told)[s] = now
 	return true
 }
 
 // Recovered implements engine.Reporter.
 func (e *engineReporter) Recovered(s engine.Signal) {
 	e.mu.Lock()
-	delete(e.logged, s)
-	healthy := len(e.logged) == 0
+	delete(e.refused, s)
+	healthy := len(e.refused) == 0
 	e.mu.Unlock()
 	e.receiver.set.Logger.Info("the pipeline accepts again", zap.String("signal", string(s)))
 	if healthy {
@@ -116,11 +117,15 @@ func (e *engineReporter) Recovered(s engine.Signal) {
 	}
 }
 
-// Dropped implements engine.Reporter.
+// Dropped implements engine.Reporter. The metric tells of each; the log, which a pipeline that refuses
+// everything would fill, now and then.
 func (e *engineReporter) Dropped(s engine.Signal, items int, err error) {
 	r := e.receiver
 	r.telemetry.AgentStreamDroppedItems.Add(context.Background(), int64(items), signalAttribute(s))
-	r.set.Logger.Error("telemetry is dropped", zap.String("signal", string(s)), zap.Int("items", items), zap.Error(err))
+	if !e.first(&e.dropped, s) {
+		return
+	}
+	r.set.Logger.Error("telemetry is dropped; the metric dropped_items has all of it", zap.String("signal", string(s)), zap.Int("items", items), zap.Error(err))
 }
 
 // Committed implements engine.Reporter.

@@ -31,6 +31,8 @@ type schema struct {
 	Ref         string             `yaml:"$ref"`
 	AllOf       []schema           `yaml:"allOf"`
 	Default     any                `yaml:"default"`
+	Enum        []string           `yaml:"enum"`
+	Items       *schema            `yaml:"items"`
 	Properties  map[string]*schema `yaml:"properties"`
 }
 
@@ -77,6 +79,74 @@ func TestEveryKeyIsInTheExample(t *testing.T) {
 		}
 	}
 	missing("", &s)
+}
+
+// TestSchemaEnums has Validate accept the values that the schema lists, and no others.
+func TestSchemaEnums(t *testing.T) {
+	data, err := os.ReadFile("config.schema.yaml")
+	require.NoError(t, err)
+	var s schema
+	require.NoError(t, yaml.Unmarshal(data, &s))
+	complaint := func(key string, value any) string {
+		cm := confmap.NewFromStringMap(map[string]any{"tcp": nil, "files": map[string]any{"include": []any{"/x"}}})
+		body := value
+		parts := strings.Split(key, ".")
+		for _, part := range slices.Backward(parts) {
+			body = map[string]any{part: body}
+		}
+		require.NoError(t, cm.Merge(confmap.NewFromStringMap(body.(map[string]any))))
+		cfg := createDefaultConfig().(*Config)
+		require.NoError(t, cm.Unmarshal(cfg))
+		if err := confmap.Validate(cfg); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	n := 0
+	var walk func(path string, s *schema)
+	walk = func(path string, s *schema) {
+		for key, p := range s.Properties {
+			full := strings.TrimPrefix(path+"."+key, ".")
+			walk(full, p)
+			enum, wrap := p.Enum, func(v string) any { return v }
+			if p.Items != nil {
+				enum, wrap = p.Items.Enum, func(v string) any { return []any{v} }
+			}
+			if len(enum) == 0 {
+				continue
+			}
+			n++
+			for _, v := range enum {
+				assert.Empty(t, complaint(full, wrap(v)), "%s: %s", full, v)
+			}
+			said := complaint(full, wrap("nonsense"))
+			assert.Contains(t, said, full)
+			if list, ok := strings.CutPrefix(said, full+" must be one of "); ok {
+				list, _, _ = strings.Cut(list, ", got")
+				assert.Equal(t, enum, strings.Split(list, ", "), full)
+			}
+		}
+	}
+	walk("", &s)
+	assert.Equal(t, 6, n)
+}
+
+// TestReadmeExamples validates the configurations of README.md.
+func TestReadmeExamples(t *testing.T) {
+	data, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	blocks := strings.Split(string(data), "```yaml\n")[1:]
+	require.Len(t, blocks, 2)
+	for _, b := range blocks {
+		text, _, _ := strings.Cut(b, "```")
+		var body map[string]any
+		require.NoError(t, yaml.Unmarshal([]byte(text), &body))
+		sub, err := confmap.NewFromStringMap(body).Sub("receivers::agent_stream")
+		require.NoError(t, err)
+		cfg := createDefaultConfig().(*Config)
+		require.NoError(t, sub.Unmarshal(cfg))
+		assert.NoError(t, confmap.Validate(cfg), text)
+	}
 }
 
 // checkSchema compares a section's keys, descriptions and defaults with its struct.
