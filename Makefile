@@ -1,10 +1,11 @@
 # Tools run by version: they are no requirements of this module.
 GOLANGCI_LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
+OCB           = go run go.opentelemetry.io/collector/cmd/builder@v0.165.0
 FUZZTIME     ?= 30s
 BENCHTIME    ?= 1s
 
-.PHONY: all build test test-with-cover lint fmt tidy generate bench fuzz cases run
+.PHONY: all build test test-with-cover lint fmt tidy generate genotelcol otelcol-agents bench fuzz cases run run-replay
 
 all: lint test build
 
@@ -29,6 +30,14 @@ tidy:
 generate: ## goldens and generated documents; look at the difference before you commit it
 	go test ./translate/otlp ./translate/session ./internal/replay -update
 
+genotelcol: ## cmd/otelcol-agents/components.go from builder-config.yaml; a test fails when they differ
+	mkdir -p dist
+	$(OCB) --config builder-config.yaml --skip-compilation --skip-get-modules --skip-strict-versioning=false
+	gofmt dist/otelcol-agents/components.go > cmd/otelcol-agents/components.go
+
+otelcol-agents: ## the distribution without symbols, into bin/
+	go build -ldflags "-s -w" -o bin/otelcol-agents ./cmd/otelcol-agents
+
 bench: ## decode, fold, output and whole replay, each beside its floor
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./translate/... ./internal/...
 
@@ -41,5 +50,8 @@ fuzz: ## every fuzz target for FUZZTIME
 cases: ## the conformance suite, for the areas that this release claims
 	.ci/cases
 
-run:
+run: ## the collector with its embedded configuration
+	go run ./cmd/otelcol-agents
+
+run-replay:
 	go run ./cmd/agentreplay testdata/sessions

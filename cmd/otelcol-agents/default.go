@@ -128,7 +128,8 @@ func tell(w io.Writer, uris []string) error {
 	}
 	_, err := fmt.Fprintf(w, `otelcol-agents runs with its embedded configuration (see --config, print-config)
   watches   %s, what is written from now on
-  listens   on %s for lines over TCP: claude -p ... --output-format stream-json --verbose | nc %s
+  listens   on %s for lines over TCP: claude -p ... --output-format stream-json --verbose | nc -N %s
+            (-N ends it with the stream, where nc knows that; macOS ends it without)
             on http://%s/v1/agentstream for POST requests
   shows     spans and log records here, metrics at http://%s/metrics
   sends     %s

@@ -136,7 +136,7 @@ func TestTell(t *testing.T) {
 			var out strings.Builder
 			require.NoError(t, tell(&out, uris))
 			for _, text := range []string{
-				"~/.claude/projects/**/*.jsonl", "~/.codex/sessions/**/*.jsonl", "| nc localhost 4319\n",
+				"~/.claude/projects/**/*.jsonl", "~/.codex/sessions/**/*.jsonl", "| nc -N localhost 4319\n",
 				"http://localhost:4320/v1/agentstream", "http://localhost:9464/metrics", "sends     " + tt.sends,
 			} {
 				assert.Contains(t, out.String(), text)

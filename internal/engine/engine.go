@@ -87,8 +87,8 @@ type Engine struct {
 	totals      sync.Mutex   // of options.Totals, which delivery and metrics share
 	outstanding atomic.Int64 // parcels that are folded and not committed
 	commits     atomic.Int64
-	ticked      int64       // commits at the last tick; of the fold goroutine
-	failing     atomic.Bool // the latest attempt of a delivery was refused
+	ticked      int64        // commits at the last tick; of the fold goroutine
+	failing     atomic.Int32 // signals whose latest delivery was refused; metrics hold nothing up
 	undelivered atomic.Int64
 }
 
@@ -150,7 +150,7 @@ var errGaveUp = errors.New("the pipeline did not take them in time")
 
 // Pressed reports whether the pipeline refuses or is full, so that new work had better wait outside.
 func (e *Engine) Pressed() bool {
-	if e.failing.Load() {
+	if e.failing.Load() > 0 {
 		return true
 	}
 	if !e.budget.TryAcquire(1) {

@@ -174,7 +174,7 @@ func (e *Engine) retry(s Signal, attempt func(left *PartialError) (int, error)) 
 				e.drop(s, n, permanent.Err)
 			}
 			if refused {
-				e.failing.Store(false)
+				e.fails(s, -1)
 				e.options.Reporter.Recovered(s)
 			}
 			return true
@@ -184,14 +184,22 @@ func (e *Engine) retry(s Signal, attempt func(left *PartialError) (int, error)) 
 		if partial, ok := errors.AsType[*PartialError](err); ok {
 			left = partial
 		}
+		if !refused {
+			e.fails(s, 1)
+		}
 		refused = true
-		e.failing.Store(true)
 		// Half of it is random, so that many collectors do not come back together.
 		wait := pause/2 + rand.N(pause/2+1)
 		e.options.Reporter.Retrying(s, err, wait)
 		if !sleep(e.running, wait) {
 			return false
 		}
+	}
+}
+
+func (e *Engine) fails(s Signal, change int32) {
+	if s != Metrics {
+		e.failing.Add(change)
 	}
 }
 

@@ -199,7 +199,7 @@ func (f *feed) fold(rec *translate.Record, t int64, measured bool) {
 		d := rec.Terminal.Duration
 		if d.OK && d.V > 0 {
 			f.lengths += d.V
-			if t >= ordinalEnd && rec.Arrival == 0 && rec.Time == 0 {
+			if t >= ordinalEnd && !measured && rec.Time == 0 {
 				end = max(t, f.began+d.V)
 			}
 		}
@@ -269,11 +269,11 @@ func (f *feed) end() {
 	}
 	f.ended = true
 	for _, w := range f.takeWaiting() {
-		t := f.last
-		if !f.known && w.Arrival != 0 {
+		t, arrived := f.last, !f.known && w.Arrival != 0
+		if arrived {
 			t = max(w.Arrival, f.last)
 		}
-		f.fold(w, t, false)
+		f.fold(w, t, arrived)
 	}
 	f.passDoubts(nil)
 	if f.ordinal > 0 && f.ordinalsT == 0 {
