@@ -5,6 +5,8 @@ package replay
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -80,4 +82,47 @@ func TestRelatedAgentStaysWhole(t *testing.T) {
 	got := replay(t, nil, "--format", "json", write(t, t.TempDir()+"/cursor.jsonl", text))
 	require.Equal(t, ExitOK, got.code, got.stderr)
 	assert.NotContains(t, got.stdout, "claude")
+}
+
+// TestAgentsOneAfterAnother: files of several agents that were put together give the sessions that they give
+// one by one.
+func TestAgentsOneAfterAnother(t *testing.T) {
+	sessions := func(t *testing.T, files ...string) (found []string) {
+		t.Helper()
+		got := replay(t, nil, append([]string{"--format", "json"}, files...)...)
+		require.Equal(t, ExitOK, got.code, got.stderr)
+		var doc struct{ Sessions []jsonSession }
+		require.NoError(t, json.Unmarshal([]byte(got.stdout), &doc))
+		for _, s := range doc.Sessions {
+			s.Start, s.End = "", "" // untimed records take the file's time, or that of a record before
+			text, err := json.Marshal(s)
+			require.NoError(t, err)
+			found = append(found, string(text))
+		}
+		return found
+	}
+	files := map[string]string{
+		"claude": "../../testdata/claude/web-search.jsonl",
+		"cline":  "../../testdata/cline/verbose.jsonl",
+		"legacy": "../../testdata/cline/legacy-task.jsonl",
+		"codex":  "../../testdata/codex/codex-plain-run.jsonl",
+	}
+	cline := func(path string) bool { return strings.Contains(path, "/cline/") }
+	for first, a := range files {
+		for second, b := range files {
+			if first == second || cline(a) && cline(b) {
+				continue // two versions of one agent do not share an input
+			}
+			t.Run(first+", "+second, func(t *testing.T) {
+				var text []byte
+				for _, path := range []string{a, b} {
+					data, err := os.ReadFile(path)
+					require.NoError(t, err)
+					text = append(text, data...)
+				}
+				both := write(t, filepath.Join(t.TempDir(), "both.jsonl"), string(text))
+				assert.ElementsMatch(t, sessions(t, a, b), sessions(t, both))
+			})
+		}
+	}
 }
