@@ -68,11 +68,10 @@ func (m *manifest) kinds() map[string][]entry {
 
 func readManifest(t *testing.T) *manifest {
 	t.Helper()
-	file, err := os.Open(manifestFile)
+	text, err := os.ReadFile(manifestFile)
 	require.NoError(t, err)
-	defer file.Close()
 	var m manifest
-	require.NoError(t, yaml.NewDecoder(file).Decode(&m))
+	require.NoError(t, yaml.Unmarshal(text, &m))
 	return &m
 }
 

@@ -248,7 +248,7 @@ func freePorts(t *testing.T, n int) []string {
 	for i := range out {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		defer l.Close()
+		defer func() { assert.NoError(t, l.Close()) }()
 		out[i] = l.Addr().String()
 	}
 	return out
@@ -334,9 +334,8 @@ func TestEmbeddedDefault(t *testing.T) {
 		if !assert.NoError(c, err) {
 			return
 		}
-		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
-		assert.NoError(c, err)
+		assert.NoError(c, errors.Join(err, resp.Body.Close()))
 		assert.Contains(c, string(body), "agentstream_token_usage_total{")
 		assert.Contains(c, string(body), "agentstream_cost_usd")
 	}, 10*time.Second, 20*time.Millisecond)

@@ -147,14 +147,14 @@ func checkDocument(t *testing.T, kind string, doc map[string]any, text string) {
 		if doc["service"] == nil || doc["receivers"] == nil {
 			uris = append([]string{"yaml:" + stock}, uris...)
 		}
-		assert.NoError(t, dryRun(t, uris...))
+		require.NoError(t, dryRun(t, uris...))
 	case "agent_stream":
 		if doc["files"] == nil && doc["tcp"] == nil && doc["http"] == nil {
 			doc["tcp"] = nil
 		}
 		body, err := yaml.Marshal(map[string]any{"receivers": map[string]any{"agent_stream": doc}})
 		require.NoError(t, err)
-		assert.NoError(t, dryRun(t, "yaml:"+stock, "yaml:"+string(body)))
+		require.NoError(t, dryRun(t, "yaml:"+stock, "yaml:"+string(body)))
 	case "manifest":
 		var m manifest
 		require.NoError(t, yaml.Unmarshal([]byte(text), &m))
@@ -270,7 +270,7 @@ func safeQueues(t *testing.T, text []byte) {
 			assert.NotEqual(t, "batch", strings.Split(id, "/")[0], "the batch processor says yes before anybody has taken the data")
 		}
 		for id, section := range c.Exporters {
-			name := strings.Split(id, "/")[0]
+			name, _, _ := strings.Cut(id, "/")
 			if !slices.Contains([]string{"otlp_http", "otlp_grpc"}, name) {
 				continue
 			}
@@ -316,8 +316,7 @@ func collectKeys(typ reflect.Type, prefix string, keys map[string]bool) {
 	if typ.Kind() != reflect.Struct {
 		return
 	}
-	for i := range typ.NumField() {
-		field := typ.Field(i)
+	for field := range typ.Fields() {
 		key, opts, _ := strings.Cut(field.Tag.Get("mapstructure"), ",")
 		switch {
 		case strings.Contains(opts, "squash"):
