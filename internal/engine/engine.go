@@ -32,7 +32,7 @@ import (
 const (
 	minBudget = 64 << 20
 	// queued bounds the batches between reading and folding; their bytes are bounded by the budget.
-	queued = 64
+	queued = 16
 	// parcelsQueued bounds what was folded and is not delivered. Small, so that a standing delivery
 	// stands the fold, and with it the clock, at once.
 	parcelsQueued = 4

@@ -127,7 +127,7 @@ func TestEngineAway(t *testing.T) {
 			const answer = `{"type":"assistant","session_id":"s-%d","uuid":"a-%d","message":{"id":"m-%d-%d","role":"assistant",` +
 				`"model":"claude-sonnet-4-5","content":[{"type":"text","text":"x"}],"stop_reason":null,` +
 				`"usage":{"input_tokens":3,"output_tokens":2}}}` + "\n"
-			// Ninety, because sixty-four batches fit between reading and folding; and some of a format that
+			// Ninety, because some batches fit between reading and folding; and some of a format that
 			// is not decided yet.
 			for i := range 90 {
 				c := p.dial()
