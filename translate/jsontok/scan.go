@@ -228,45 +228,47 @@ func digits(b []byte, i int) int {
 // scanString reads the string that begins at b[i] and returns the offset after it and the size of its
 // text in bytes; the offset is -1 where strict reading would refuse.
 //
-// It reads eight bytes at a time. Each word below has the high bit of those bytes that are what its
-// name says, and no other bit. A backslash before n, t or a quote, of which source code has one every
-// dozen bytes, takes no branch: branches that nobody can predict would cost more than all else.
+// It reads eight bytes at a time. A backslash before n, t or a quote, of which source code has one every
+// dozen bytes, takes no branch of its own: one that nobody can predict would cost more than all else.
 func scanString(b []byte, i int) (end, size int) {
-	const (
-		ones = 0x0101010101010101
-		high = 0x80 * ones
-		low  = 0x7f * ones
-	)
 	i++
 	start := i
 	saved := 0         // how much shorter the text is than what was read
-	carry := uint64(0) // the first byte is escaped by the last one of the word before
+	carry := uint64(0) // the next byte is escaped by the one before it
+	wide := uint64(0)  // all words: has a high bit if a byte is not ASCII
 	for {
 		var x uint64
-		if len(b)-i >= 8 {
-			x = binary.LittleEndian.Uint64(b[i:])
-		} else {
-			x = lastWord(b[i:])
+		for {
+			if len(b)-i < 8 {
+				x = lastWord(b[i:])
+				break
+			}
+			x = binary.LittleEndian.Uint64(b[i : i+8])
+			seven := x & low
+			if ((seven^quotes+low)&(seven^slashes+low)&(seven+visible)|x)&high^high|carry != 0 {
+				break
+			}
+			wide |= x
+			i += 8
 		}
-		seven := x & low // plus 0x7f it has the high bit, unless it is zero
-		quote := ^(seven ^ '"'*ones + low | x) & high
-		slash := ^(seven ^ '\\'*ones + low | x) & high
-		n := ^(seven ^ 'n'*ones + low | x) & high
-		t := ^(seven ^ 't'*ones + low | x) & high
-		control := ^(seven + (0x80-' ')*ones | x) & high
+		// Each word below has the high bit of those bytes that are what its name says, and no other bit.
+		quote, slash := equal(x, quotes), equal(x, slashes)
 		escaped := slash<<8 | carry
+		control := ^(x&low + visible | x) & high
 		// A backslash that is escaped is none that escapes; but then stop has it, and what follows
 		// is read again.
-		stop := quote&^escaped | escaped&^(quote|n|t) | control | x&high
+		stop := quote&^escaped | escaped&^(quote|equal(x, letterN)|equal(x, letterT)) | control
 		if stop == 0 {
-			saved += bits.OnesCount64(slash)
+			wide |= x
+			saved += count(escaped)
 			carry = slash >> 56
 			i += 8
 			continue
 		}
-		first := stop & -stop
-		saved += bits.OnesCount64(slash & (first - 1))
 		carry = 0
+		first := stop & -stop
+		wide |= x & (first - 1)
+		saved += count(escaped & (first - 1))
 		i += bits.TrailingZeros64(stop) / 8
 		switch {
 		case escaped&first != 0:
@@ -275,22 +277,39 @@ func scanString(b []byte, i int) (end, size int) {
 				return -1, 0
 			}
 			i += n - 1
-			saved += n - size - 1 // the backslash is counted
+			saved += n - size
 		case quote&first != 0:
-			return i + 1, i - start - saved
-		case control&first != 0:
-			return -1, 0
-		default:
-			for i < len(b) && b[i] >= utf8.RuneSelf {
-				_, n := utf8.DecodeRune(b[i:])
-				if n == 1 {
-					return -1, 0
-				}
-				i += n
+			if wide&high != 0 && !utf8.Valid(b[start:i]) {
+				return -1, 0
 			}
+			return i + 1, i - start - saved
+		default:
+			return -1, 0
 		}
 	}
 }
+
+// Words of eight equal bytes.
+const (
+	ones    = 0x0101010101010101
+	high    = 0x80 * ones
+	low     = 0x7f * ones
+	visible = (0x80 - ' ') * ones // a byte plus it has the high bit, unless it is a control character
+	quotes  = '"' * ones
+	slashes = '\\' * ones
+	letterN = 'n' * ones
+	letterT = 't' * ones
+)
+
+// equal has the high bit of each byte of x that is that of c, whose bytes are ASCII.
+func equal(x, c uint64) uint64 {
+	// A sum of seven bits and 0x7f has the eighth, unless all seven are zero.
+	return ^(x&low ^ c + low | x) & high
+}
+
+// count is the number of high bits, of which x has no others. It is as fast as bits.OnesCount64, which
+// must ask what the processor can do and may call a function.
+func count(x uint64) int { return int(x >> 7 * ones >> 56) }
 
 // lastWord is the word of fewer than eight bytes. What is missing are control characters, which no
 // string may have.
