@@ -257,7 +257,7 @@ func (d *Decoder) resultMetadata(v jsontok.Value, res *translate.Result) {
 // fileMetadata keeps which file a read result is of, in case its call never comes.
 func (d *Decoder) fileMetadata(v jsontok.Value, res *translate.Result) {
 	var paths [3]jsontok.Value
-	for o := v.Object(); o.Next(); {
+	for o := d.Object(v); o.Next(); {
 		switch string(o.Name) {
 		case "file_path":
 			paths[0] = o.Value()

@@ -229,7 +229,7 @@ func digits(b []byte, i int) int {
 // text in bytes; the offset is -1 where strict reading would refuse.
 //
 // It reads eight bytes at a time. A backslash before n, t or a quote, of which source code has one every
-// dozen bytes, takes no branch of its own: one that nobody can predict would cost more than all else.
+// dozen bytes, takes no branch: one that nobody can predict would cost more than all the rest.
 func scanString(b []byte, i int) (end, size int) {
 	i++
 	start := i
@@ -238,26 +238,23 @@ func scanString(b []byte, i int) (end, size int) {
 	wide := uint64(0)  // all words: has a high bit if a byte is not ASCII
 	for {
 		var x uint64
-		for {
-			if len(b)-i < 8 {
-				x = lastWord(b[i:])
-				break
-			}
+		if len(b)-i >= 8 {
 			x = binary.LittleEndian.Uint64(b[i : i+8])
-			seven := x & low
-			if ((seven^quotes+low)&(seven^slashes+low)&(seven+visible)|x)&high^high|carry != 0 {
-				break
-			}
-			wide |= x
-			i += 8
+		} else {
+			x = lastWord(b[i:])
 		}
-		// Each word below has the high bit of those bytes that are what its name says, and no other bit.
-		quote, slash := equal(x, quotes), equal(x, slashes)
+		// In each word below the high bit of a byte is the answer for that byte of x. Seven bits plus 0x7f
+		// have the eighth bit, unless they are zero; no sum carries into the next byte.
+		seven := x & low
+		notQuote := seven ^ quotes + low | x
+		slash := ^(seven ^ slashes + low | x) & high
 		escaped := slash<<8 | carry
-		control := ^(x&low + visible | x) & high
-		// A backslash that is escaped is none that escapes; but then stop has it, and what follows
-		// is read again.
-		stop := quote&^escaped | escaped&^(quote|equal(x, letterN)|equal(x, letterT)) | control
+		notLetter := (seven^letterN+low)&(seven^letterT+low) | x
+		visible := seven + (0x80-' ')*ones | x
+		// An escaped byte that is neither a quote nor one of the letters, a quote that is not escaped, or
+		// a control character. Only up to the first is the rest right: an escaped backslash escapes
+		// nothing, but it stops, and what follows it is read again.
+		stop := (^(notQuote^escaped)&(notLetter|^escaped) | ^visible) & high
 		if stop == 0 {
 			wide |= x
 			saved += count(escaped)
@@ -267,7 +264,7 @@ func scanString(b []byte, i int) (end, size int) {
 		}
 		carry = 0
 		first := stop & -stop
-		wide |= x & (first - 1)
+		wide |= x & (first - 1) // the bytes before it
 		saved += count(escaped & (first - 1))
 		i += bits.TrailingZeros64(stop) / 8
 		switch {
@@ -278,7 +275,7 @@ func scanString(b []byte, i int) (end, size int) {
 			}
 			i += n - 1
 			saved += n - size
-		case quote&first != 0:
+		case notQuote&first == 0:
 			if wide&high != 0 && !utf8.Valid(b[start:i]) {
 				return -1, 0
 			}
@@ -294,18 +291,11 @@ const (
 	ones    = 0x0101010101010101
 	high    = 0x80 * ones
 	low     = 0x7f * ones
-	visible = (0x80 - ' ') * ones // a byte plus it has the high bit, unless it is a control character
 	quotes  = '"' * ones
 	slashes = '\\' * ones
 	letterN = 'n' * ones
 	letterT = 't' * ones
 )
-
-// equal has the high bit of each byte of x that is that of c, whose bytes are ASCII.
-func equal(x, c uint64) uint64 {
-	// A sum of seven bits and 0x7f has the eighth, unless all seven are zero.
-	return ^(x&low ^ c + low | x) & high
-}
 
 // count is the number of high bits, of which x has no others. It is as fast as bits.OnesCount64, which
 // must ask what the processor can do and may call a function.
