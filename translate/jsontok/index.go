@@ -18,6 +18,8 @@ type span struct {
 	size       uint32 // of a string's text; otherwise without the space between tokens
 }
 
+func (s *span) is(v Value) bool { return s != nil && int(s.end-s.start) == len(v) }
+
 // Shorter values are read as fast as they are found; more spans than maxSpans are not kept, so that a
 // line cannot need more memory than it has bytes.
 const (
@@ -43,7 +45,7 @@ func (x *Index) Array(v Value) Array {
 
 // Len is [Value.Len].
 func (x *Index) Len(v Value) int {
-	if s := x.find(v); s != nil && v[0] == '"' {
+	if s := x.find(v); s.is(v) && v[0] == '"' {
 		return int(s.size)
 	}
 	return v.Len()
@@ -51,7 +53,7 @@ func (x *Index) Len(v Value) int {
 
 // CompactLen is [Value.CompactLen].
 func (x *Index) CompactLen(v Value) int {
-	if s := x.find(v); s != nil && v[0] != '"' {
+	if s := x.find(v); s.is(v) && v[0] != '"' {
 		return int(s.size)
 	}
 	return v.CompactLen()
