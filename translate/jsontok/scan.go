@@ -13,8 +13,8 @@ import (
 // What the scanner takes for simple. Beyond these bounds, and where a name has an escape or an object
 // two equal names, it gives up: then the decoder of jsontext judges.
 const (
-	maxScanDepth = 64      // it recurses
-	maxScanNames = 1 << 10 // of one object: names with the same hash are compared with all others
+	maxScanDepth = 64  // it recurses
+	maxScanNames = 128 // of one object: equal hashes mean a comparison with all others
 )
 
 // scanner reads objects in front of the decoder, in one pass over their bytes: it checks what strict
@@ -35,10 +35,10 @@ type name struct{ start, end uint32 }
 func (s *scanner) object(b []byte) int {
 	s.members, s.names, s.blanks = s.members[:0], s.names[:0], 0
 	s.index.reset(b)
-	if len(b) > math.MaxInt32 {
-		return -1
+	end := -1
+	if len(b) > 0 && b[0] == '{' && len(b) <= math.MaxInt32 {
+		end = s.readObject(b, 0, 0)
 	}
-	end := s.readObject(b, 0, 0)
 	if end < 0 {
 		s.index.reset(nil)
 	}

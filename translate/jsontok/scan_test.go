@@ -16,8 +16,8 @@ import (
 // scanSeeds are texts in which the scanner could differ from the decoder.
 func scanSeeds() []string {
 	seeds := []string{
-		`{}`, ` { } `, `{"":""}`, `{"a":1}{"b":2}`, `{"a":1} {"b":2}`, "{\"a\":1}\x00{\"b\":2}", `{"a":1},{"b":2}`, `{"a":1}]`, `{"a":1}x`,
-		`{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{"a" 1}`, `{"a":1 "b":2}`, `{"a":1;"b":2}`, `{1:2}`, `{null:1}`, `{"a":1]`, `{"a":[1}`,
+		`{}`, ` { } `, `{"":""}`, `{"a":1}{"b":2}`, `{"a":1} {"b":2}`, "{\"a\":1}\x00{\"b\":2}", `{"a":1},{"b":2}`, `{"a":1}]`, `{"a":1}x`, `0}`,
+		`{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{"a" 1}`, `{"a":1 "b":2}`, `{"a":1;"b":2}`, `{1:2}`, `{null:1}`, `{"a":1]`, `{"a":[1}`, `{"a":[1}}`, `{"a":[1;2]}`, `{"a":{"b":1]}`,
 		`{"a":[1,]}`, `{"a":[,]}`, `{"a":[ ]}`, `{"a":[1 2]}`, `{"a":[[],{},[{}]]}`, `{`, `{"`, `{"a`, `{"a"`, `{"a":`, `{"a":"`, `{"a":"\`,
 		`{"a":"\u00`, `{"a":[`, `[1]`, `"a"`, `1`, ``, "\x00", `{"a":nul}`, `{"a":nulll}`, `{"a":true,"b":false,"c":null}`, `{"a":tRue}`,
 		// Space of all kinds, and what is none.
@@ -31,7 +31,10 @@ func scanSeeds() []string {
 		`{"a":"\"\\\/\b\f\n\r\t\u00e9"}`, `{"a":"\x"}`, `{"a":"\'"}`, `{"a":"\N"}`, "{\"a\":\"\\\n\"}", "{\"a\":\"\\\xc3\xa9\"}", "{\"a\":\"\\\x00\"}", `{"a":"\\"}`, `{"a":"\\\"}`, `{"a":"\\\\"}`,
 		// Bytes that a string may not have, or only in order.
 		"{\"a\":\"\x00\"}", "{\"a\":\"\x1f\"}", "{\"a\":\"\x7f\"}", "{\"a\":\"\t\"}", "{\"a\":\"\n\"}", "{\"a\":\"é東😀\u2028\ufffd\ufeff\"}", "{\"a\":\"\x80\"}", "{\"a\":\"\xc3\"}",
-		"{\"a\":\"\xc3\\n\xa9\"}", "{\"a\":\"\xc0\x80\"}", "{\"a\":\"\xed\xa0\x80\"}", "{\"a\":\"\xf4\x90\x80\x80\"}", "{\"a\":\"\xa2\xdc\xee\xf4\"}", "{\"a\":\"abcdefg\xff\",\"b\":1}",
+		"{\"a\":\"\xc3\\n\xa9\"}", "{\"a\":\"\xc0\x80\"}", "{\"a\":\"\xed\xa0\x80\"}", "{\"a\":\"\xf4\x90\x80\x80\"}", "{\"a\":\"\xa2\xdc\xee\xf4\"}",
+		// Characters with bytes that are a quote, a backslash, n, t or a control character but for the high bit.
+		"{\"a\":\"¢\u0700\ue000\U00100000À\"}", "{\"a\":\"\\\ue000\"}", "{\"a\":\"\\\U00100000\"}", "{\"a\":\"\\¢\"}",
+		 "{\"a\":\"abcdefg\xff\",\"b\":1}",
 	}
 	for _, number := range []string{
 		"0", "-0", "1", "-1", "10", "01", "-01", "-", "+1", "1.", ".1", "1.0", "0.10", "00", "1e5", "1E+5", "1e-5", "1e", "1e+", "1.e5", "1.5e05", "0e0", "0x1", "1_0", "NaN", "Infinity", "1a", "١",
@@ -56,7 +59,7 @@ func scanSeeds() []string {
 	}
 	many := []byte("{")
 	for i := range 70 {
-		many = fmt.Appendf(many, `"name%d":%d,`, i, i)
+		many = fmt.Appendf(many, `"name%d":{"name%d":%d},`, i, i+1, i)
 	}
 	seeds = append(seeds,
 		string(many)+`"last":[]}`, string(many)+`"name7":0}`,
@@ -84,7 +87,7 @@ func simple(v Value) bool {
 			return false
 		}
 		kind, n := dec.StackIndex(dec.StackDepth())
-		if kind == '{' && n > 64 {
+		if kind == '{' && n > 2*maxScanNames {
 			return false // perhaps too many names
 		}
 		name := kind == '{' && n%2 == 0

@@ -112,7 +112,7 @@ func (s *Splitter) Index() *Index { return &s.scan.index }
 // them and the space that follows.
 func (s *Splitter) simple(b []byte, yield func(Part)) int {
 	done := 0
-	for done < len(b) && b[done] == '{' && !s.slow {
+	for done < len(b) && !s.slow {
 		end := s.scan.object(b[done:])
 		if end < 0 {
 			break
@@ -323,6 +323,9 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 
 // trim cuts what separates parts: space, NUL bytes (sparse and half-written files), a byte order mark.
 func trim(b []byte) []byte {
+	if len(b) > 0 && b[0] == '{' && b[len(b)-1] == '}' {
+		return b // nearly every line
+	}
 	b = bytes.TrimLeft(b, space)
 	if rest, ok := bytes.CutPrefix(b, []byte("\xef\xbb\xbf")); ok {
 		b = bytes.TrimLeft(rest, space)
