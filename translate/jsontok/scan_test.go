@@ -34,7 +34,7 @@ func scanSeeds() []string {
 		"{\"a\":\"\xc3\\n\xa9\"}", "{\"a\":\"\xc0\x80\"}", "{\"a\":\"\xed\xa0\x80\"}", "{\"a\":\"\xf4\x90\x80\x80\"}", "{\"a\":\"\xa2\xdc\xee\xf4\"}",
 		// Characters with bytes that are a quote, a backslash, n, t or a control character but for the high bit.
 		"{\"a\":\"¢\u0700\ue000\U00100000À\"}", "{\"a\":\"\\\ue000\"}", "{\"a\":\"\\\U00100000\"}", "{\"a\":\"\\¢\"}",
-		 "{\"a\":\"abcdefg\xff\",\"b\":1}",
+		"{\"a\":\"abcdefg\xff\",\"b\":1}",
 	}
 	for _, number := range []string{
 		"0", "-0", "1", "-1", "10", "01", "-01", "-", "+1", "1.", ".1", "1.0", "0.10", "00", "1e5", "1E+5", "1e-5", "1e", "1e+", "1.e5", "1.5e05", "0e0", "0x1", "1_0", "NaN", "Infinity", "1a", "١",
