@@ -92,7 +92,7 @@ func (s *scanner) readObject(b []byte, i, depth int) int {
 		}
 		end, size := scanString(b, i)
 		if end < 0 || size != end-i-2 {
-			return -1
+			return -1 // every escape makes the text shorter
 		}
 		key := b[i+1 : end-1]
 		bit := uint64(1) << hash(key)
