@@ -38,7 +38,7 @@ func (d *Decoder) assistant(r *row, rec *translate.Record) bool {
 
 // message fills resp from a message object and returns the kind of its content.
 func (d *Decoder) message(v jsontok.Value, resp *translate.Response, blocks bool) (content jsontok.Kind) {
-	for o := v.Object(); o.Next(); {
+	for o := d.Object(v); o.Next(); {
 		switch string(o.Name) {
 		case "id":
 			resp.ID = d.SharedID(o.Value())

@@ -131,7 +131,7 @@ func (d *Decoder) errorWords(r *row, t *translate.Terminal) {
 			if a.Value().Kind() != jsontok.String {
 				continue
 			}
-			size += a.Value().Len()
+			size += d.Len(a.Value())
 			if capture {
 				s, _ := a.Value().Text()
 				joined = append(joined, s)

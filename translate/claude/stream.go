@@ -19,7 +19,7 @@ func (d *Decoder) streamEvent(r *row, rec *translate.Record) bool {
 		c.TTFT = translate.Some(n)
 	}
 	var typ, message, delta, usage jsontok.Value
-	for o := r.fields[fEvent].Object(); o.Next(); {
+	for o := d.Object(r.fields[fEvent]); o.Next(); {
 		switch string(o.Name) {
 		case "type":
 			typ = o.Value()

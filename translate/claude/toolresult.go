@@ -67,7 +67,7 @@ func (d *Decoder) resultText(content jsontok.Value, res *translate.Result) (firs
 		}
 		joined.WriteString(s)
 	}
-	for a := content.Array(); a.Next(); {
+	for a := d.Array(content); a.Next(); {
 		var p parts
 		for o := a.Object(); o.Next(); {
 			p.read(&o)
@@ -77,7 +77,7 @@ func (d *Decoder) resultText(content jsontok.Value, res *translate.Result) (firs
 			if first == nil {
 				first = p.text
 			}
-			size += p.text.Len()
+			size += d.Len(p.text)
 			if capture {
 				s, _ := p.text.Text()
 				add(s)
@@ -185,7 +185,7 @@ func terminal(status string) bool {
 func (d *Decoder) resultMetadata(v jsontok.Value, res *translate.Result) {
 	var taskID, shellID, killed, status, task, exit, typ, content, patch, agentID jsontok.Value
 	var totals, staged bool
-	for o := v.Object(); o.Next(); {
+	for o := d.Object(v); o.Next(); {
 		switch string(o.Name) {
 		case "is_interruption", "is_interrupted", "interrupted":
 			res.Interrupted = res.Interrupted || o.Value().True()
@@ -257,7 +257,7 @@ func (d *Decoder) resultMetadata(v jsontok.Value, res *translate.Result) {
 // fileMetadata keeps which file a read result is of, in case its call never comes.
 func (d *Decoder) fileMetadata(v jsontok.Value, res *translate.Result) {
 	var paths [3]jsontok.Value
-	for o := v.Object(); o.Next(); {
+	for o := d.Object(v); o.Next(); {
 		switch string(o.Name) {
 		case "file_path":
 			paths[0] = o.Value()

@@ -117,7 +117,7 @@ type callAndOp struct {
 func (d *Decoder) readArgs(input *jsontok.Object) int {
 	d.args = args{}
 	if input.Kind() != jsontok.ObjectKind {
-		return input.Value().CompactLen()
+		return d.CompactLen(input.Value())
 	}
 	size, n := len("{}"), 0
 	for o := input.Object(); o.Next(); n++ {
@@ -125,7 +125,7 @@ func (d *Decoder) readArgs(input *jsontok.Object) int {
 		d.args[argOf[string(o.Name)]] = v
 		size += o.NameSize() + len(":")
 		if k := v.Kind(); k == jsontok.ObjectKind || k == jsontok.ArrayKind {
-			size += v.CompactLen()
+			size += d.CompactLen(v)
 		} else {
 			size += len(v)
 		}

@@ -17,7 +17,7 @@ import (
 func (d *Decoder) user(r *row, rec *translate.Record) bool {
 	d.agent(r, rec)
 	var content jsontok.Kind
-	for o := r.fields[fMessage].Object(); o.Next(); {
+	for o := d.Object(r.fields[fMessage]); o.Next(); {
 		if string(o.Name) != "content" {
 			continue
 		}
@@ -108,7 +108,7 @@ func (d *Decoder) judge(r *row, rec *translate.Record) {
 			}
 			n := len(s)
 			if whole {
-				n = v.Len()
+				n = d.Len(v)
 			}
 			if d.Opt.Capture.Prompts {
 				if whole {
@@ -168,7 +168,7 @@ func (d *Decoder) judgeText(v jsontok.Value) (s string, whole bool, _ verdict) {
 	var buf [64]byte
 	head := bytes.TrimLeft(v.Head(buf[:0], len(buf)-4), spaces)
 	switch {
-	case len(head) == 0 && v.Len() <= len(buf)-4:
+	case len(head) == 0 && d.Len(v) <= len(buf)-4:
 		return "", false, isNeither
 	case len(head) > 0 && head[0] != '<' && head[0] != '[' && head[0] != 'U':
 		return "", true, isPrompt

@@ -80,6 +80,18 @@ func (d *Base) Line(line []byte, out []translate.Decoded) []translate.Decoded {
 	return out
 }
 
+// Object, Array and Len are those of v, faster for values of the current line.
+func (d *Base) Object(v jsontok.Value) jsontok.Object { return d.split.Index().Object(v) }
+
+// Array is described at Object.
+func (d *Base) Array(v jsontok.Value) jsontok.Array { return d.split.Index().Array(v) }
+
+// Len is described at Object.
+func (d *Base) Len(v jsontok.Value) int { return d.split.Index().Len(v) }
+
+// CompactLen is described at Object.
+func (d *Base) CompactLen(v jsontok.Value) int { return d.split.Index().CompactLen(v) }
+
 func (d *Base) part(p jsontok.Part) {
 	if d.parts++; d.parts > MaxParts {
 		d.overflow(p)

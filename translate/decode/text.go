@@ -37,7 +37,7 @@ func (d *Base) Text(v jsontok.Value, capture bool) translate.Text {
 		s, _ := v.Text()
 		return d.Content(s)
 	}
-	return translate.Text{Bytes: v.Len()}
+	return translate.Text{Bytes: d.Len(v)}
 }
 
 // Content is a captured text. Redaction comes first: a secret that the limit cuts in two is none that
@@ -175,7 +175,7 @@ func (d *Base) Unknown(reason translate.UnknownReason, typ string, v jsontok.Val
 // Keys are the sorted keys of an object.
 func (d *Base) Keys(v jsontok.Value) []string {
 	d.keyBuf, d.keyCount = d.keyBuf[:0], 0
-	for o := v.Object(); o.Next(); {
+	for o := d.Object(v); o.Next(); {
 		d.AddKey(o.Name)
 	}
 	return d.CollectedKeys()

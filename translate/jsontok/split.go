@@ -44,6 +44,8 @@ type Splitter struct {
 	// members; nil refuses all. Without it, a cut record would be taken for the last of its blocks.
 	Known func([]Member) bool
 
+	scan    scanner
+	slow    bool // without the scanner; a test compares
 	dec     *jsontext.Decoder
 	buf     bytes.Buffer
 	members []Member
@@ -70,12 +72,12 @@ const keepMembers = 1 << 12
 // value that strict reading refuses is read leniently; where that fails too, complete records inside
 // of the broken text are still found, and what is between them is torn or text.
 func (s *Splitter) Split(line []byte, yield func(Part)) {
-	if s.dec == nil {
-		s.dec = jsontext.NewDecoder(&s.buf)
-	}
 	defer s.release()
 	s.waste = maxWaste * len(line)
 	for rest := trim(line); len(rest) > 0; {
+		if rest = rest[s.simple(rest, yield):]; len(rest) == 0 {
+			return
+		}
 		rest = bytes.TrimLeft(rest[s.values(rest, yield):], " \t\r\n")
 		if len(rest) > 0 && rest[0] == 0 {
 			rest = trim(rest) // NUL bytes break nothing
@@ -91,10 +93,36 @@ func (s *Splitter) Split(line []byte, yield func(Part)) {
 // release forgets the line, so that a long one is not kept alive by an idle splitter.
 func (s *Splitter) release() {
 	s.buf = bytes.Buffer{}
-	clear(s.members[:cap(s.members)])
-	if cap(s.members) > keepMembers {
-		s.members = nil
+	s.members, s.scan.members = forget(s.members), forget(s.scan.members)
+	s.scan.index.reset(nil)
+}
+
+func forget(members []Member) []Member {
+	if cap(members) > keepMembers {
+		return nil
 	}
+	clear(members[:cap(members)])
+	return members[:0]
+}
+
+// Index is good while yield is called, for all values of the line.
+func (s *Splitter) Index() *Index { return &s.scan.index }
+
+// simple yields the objects at the beginning of b that the scanner can read and returns the offset after
+// them and the space that follows.
+func (s *Splitter) simple(b []byte, yield func(Part)) int {
+	done := 0
+	for done < len(b) && !s.slow {
+		end := s.scan.object(b[done:])
+		if end < 0 {
+			break
+		}
+		yield(Part{Kind: PartObject, Bytes: b[done : done+end], Members: s.scan.members})
+		for done += end; done < len(b) && isSpace(b[done]); {
+			done++
+		}
+	}
+	return done
 }
 
 // values yields the complete values at the beginning of b and returns the offset after the last part
@@ -239,6 +267,9 @@ func (s *Splitter) reset(b []byte, at int, relaxed bool) int {
 	if relaxed {
 		options = lenient
 	}
+	if s.dec == nil {
+		s.dec = jsontext.NewDecoder(&s.buf)
+	}
 	s.dec.Reset(&s.buf, options...)
 	return at
 }
@@ -292,6 +323,9 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 
 // trim cuts what separates parts: space, NUL bytes (sparse and half-written files), a byte order mark.
 func trim(b []byte) []byte {
+	if len(b) > 0 && b[0] == '{' && b[len(b)-1] == '}' {
+		return b // nearly every line
+	}
 	b = bytes.TrimLeft(b, space)
 	if rest, ok := bytes.CutPrefix(b, []byte("\xef\xbb\xbf")); ok {
 		b = bytes.TrimLeft(rest, space)

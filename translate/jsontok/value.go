@@ -118,6 +118,7 @@ type cursor struct {
 	b     Value
 	i     int
 	depth int // of the innermost walk that has not ended
+	index *Index
 }
 
 // walk is a position between the brackets of an object or an array.
@@ -170,7 +171,7 @@ func (w *walk) nest() walk {
 // is. After a nested walk that was given up the way is unknown and is gone again.
 func (w *walk) pass() int {
 	if w.c.i == w.at || w.c.depth != w.depth {
-		w.c.i = skipValue(w.c.b, w.at)
+		w.c.i = w.c.index.skip(w.c.b, w.at)
 		w.c.depth = w.depth
 	}
 	return w.c.i
