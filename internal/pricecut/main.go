@@ -11,9 +11,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,6 +98,7 @@ func cut(full, old []byte) ([]byte, string, error) {
 		}
 		seen[name] = true
 		now := prices(fields)
+		correct(name, now)
 		switch before, ok := out[name]; {
 		case !ok:
 			added++
@@ -140,6 +143,22 @@ func prices(fields map[string]json.RawMessage) map[string]json.RawMessage {
 		}
 	}
 	return out
+}
+
+// correct sets right what the whole file has wrong for years: a one-hour cache write of a Claude model costs
+// twice its input, for every model of theirs; two old ones stand there with the price of a third.
+func correct(name string, fields map[string]json.RawMessage) {
+	const input, hour = "input_cost_per_token", "cache_creation_input_token_cost_above_1hr"
+	if !strings.HasPrefix(name, "claude-") || fields[hour] == nil {
+		return
+	}
+	in, err := strconv.ParseFloat(string(fields[input]), 64)
+	if err != nil {
+		return // price.Parse says what is wrong
+	}
+	if stated, err := strconv.ParseFloat(string(fields[hour]), 64); err == nil && math.Abs(stated-2*in) > in/1e6 {
+		fields[hour] = json.RawMessage(strconv.FormatFloat(2*in, 'g', -1, 64))
+	}
 }
 
 func same(a, b map[string]json.RawMessage) bool {

@@ -18,7 +18,7 @@ const full = `{
 	"sample_spec": {"mode": "one of: chat, embedding", "input_cost_per_token": 0.0},
 	"claude-next-9": {"mode": "chat", "litellm_provider": "anthropic", "input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "supports_vision": true,
 		"provider_specific_entry": {"fast": 2.0}},
-	"claude-old-1": {"mode": "chat", "input_cost_per_token": 3e-06, "output_cost_per_token": 4e-06},
+	"claude-old-1": {"mode": "chat", "input_cost_per_token": 3e-06, "output_cost_per_token": 4e-06, "cache_creation_input_token_cost_above_1hr": 9e-07},
 	"anthropic/claude-old-1": {"mode": "chat", "input_cost_per_token": 9e-06, "output_cost_per_token": 9e-06},
 	"xai/grok-9": {"mode": "chat", "input_cost_per_token": 5e-06, "output_cost_per_token": 6e-06},
 	"eu.anthropic.claude-next-9-v1:0": {"mode": "chat", "input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06},
@@ -51,6 +51,8 @@ func TestCut(t *testing.T) {
 		assert.InDelta(t, want, usd, 1e-15, model)
 	}
 	assert.False(t, c.Has("gpt-image-9"))
+	usd, _ := c.Cost("claude-old-1", price.Usage{CacheWrite1h: 1})
+	assert.InDelta(t, 6e-6, usd, 1e-15, "twice the input")
 }
 
 // The catalogue that is built in is what the command writes: cutting it changes nothing.

@@ -6,6 +6,7 @@ package price
 import (
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,29 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// The examples of docs/pricing.md.
+func TestDocumentedNames(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/pricing.md")
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(string(doc), "| id | found as |\n|---|---|\n")
+	require.True(t, ok)
+	table, _, _ = strings.Cut(table, "\n\n")
+	n := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "`")
+		if len(cells) == 5 && cells[2] == " | " {
+			assert.Equal(t, cells[3], Normalize(cells[1]))
+			n++
+		}
+	}
+	assert.Equal(t, 4, n)
+	_, example, _ := strings.Cut(string(doc), "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	usd, ok := parse(t, example).Cost("claude-sonnet-4-5", Usage{Input: 300_000})
+	assert.True(t, ok)
+	assert.InDelta(t, 1.8, usd, 1e-9)
+}
+
 func TestLabel(t *testing.T) {
 	aliases := map[string]string{
 		arn: "claude-sonnet-4-5", "house": "eu.anthropic.claude-opus-4-6-v1:0", "loop": arn, "claude-x": "claude-y",
@@ -279,9 +303,21 @@ func TestEveryBuiltInModelFindsItself(t *testing.T) {
 	}
 }
 
+// The vendor's own rule; the file that the catalogue is cut from has it wrong for two old models.
+func TestOneHourWritesOfClaudeCostTwiceTheInput(t *testing.T) {
+	for name, e := range Default().models {
+		if strings.HasPrefix(name, "claude-") {
+			assert.InDelta(t, 2*e.base.input, e.base.write1h, 1e-12, name)
+		}
+	}
+}
+
 func TestDate(t *testing.T) {
 	_, err := time.Parse(time.DateOnly, Date())
-	assert.NoError(t, err)
+	require.NoError(t, err)
+	doc, err := os.ReadFile("../../docs/pricing.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(doc), "published on **"+Date()+"**")
 }
 
 func FuzzParse(f *testing.F) {
