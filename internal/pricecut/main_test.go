@@ -32,7 +32,8 @@ func TestCut(t *testing.T) {
 	file := filepath.Join(dir, "full.json")
 	require.NoError(t, os.WriteFile(file, []byte(full), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "model_prices.json"), []byte(
-		`{"claude-old-1": {"input_cost_per_token": 1, "output_cost_per_token": 1}, "claude-gone": {"input_cost_per_token": 1, "output_cost_per_token": 1}}`), 0o600))
+		`{"claude-old-1": {"input_cost_per_token": 1, "output_cost_per_token": 1}, "claude-gone": {"input_cost_per_token": 1, "output_cost_per_token": 1}}`,
+	), 0o600))
 	report, err := run(file, "2027-01-31", dir)
 	require.NoError(t, err)
 	assert.Equal(t, "4 models: 2 new, 1 changed, 1 kept that the file has no more", report)

@@ -184,11 +184,7 @@ func (d *document) end(r *report, skipped *batch.Outcomes) error {
 	d.write("\n ],\n \"prices\": ")
 	d.value(pricesObject(r))
 	d.write(",\n \"skipped\": ")
-	counts := map[translate.Skip]int64{}
-	for reason, n := range skipped.Skipped() {
-		counts[reason] = n
-	}
-	d.value(counts)
+	d.value(maps.Collect(skipped.Skipped()))
 	d.write("\n}\n")
 	if err := d.w.Flush(); d.err == nil {
 		d.err = err

@@ -150,7 +150,8 @@ func TestGroupsOfTheDocument(t *testing.T) {
 		"folders": {nil, []string{"-home-dev-payments-service-and-its-migrations 1", "-home-dev-weather-cli 2", "cline 1"}, "built-in"},
 		"working directories": {
 			[]string{"--receiver-config", config},
-			[]string{"/home/dev/weather-cli 2", "/srv/src/payments 1", "cline 1"}, "built-in",
+			[]string{"/home/dev/weather-cli 2", "/srv/src/payments 1", "cline 1"},
+			"built-in",
 		},
 		"own prices": {[]string{"--receiver-config", priced}, []string{"-home-dev-payments-service-and-its-migrations 1", "-home-dev-weather-cli 2", "cline 1"}, "prices.json"},
 	} {
@@ -161,6 +162,7 @@ func TestGroupsOfTheDocument(t *testing.T) {
 				assert.NotContains(t, got.stdout, "/srv/src", "a working directory is identity")
 			}
 			var doc struct {
+				Spans    json.RawMessage
 				Sessions []jsonSession
 				Totals   jsonTotals
 				Projects []jsonGroup
@@ -169,6 +171,7 @@ func TestGroupsOfTheDocument(t *testing.T) {
 				Prices   jsonPrices
 			}
 			require.NoError(t, json.Unmarshal([]byte(got.stdout), &doc))
+			assert.NotContains(t, string(doc.Spans), "-home-dev", "no folder is on a span")
 			var projects []string
 			for _, p := range doc.Projects {
 				projects = append(projects, fmt.Sprintf("%s %d", p.Project, p.Sessions))

@@ -29,11 +29,12 @@ type table struct {
 
 func (t *table) row(paint func(string) string, name string, cells ...string) {
 	columns := []int{9, 12, 13, 9, 10}
-	text := t.style.fit(name, t.first())
+	var text strings.Builder
+	text.WriteString(t.style.fit(name, t.first()))
 	for i, c := range cells {
-		text += t.style.right(c, columns[i])
+		text.WriteString(t.style.right(c, columns[i]))
 	}
-	t.out.WriteString(paint(strings.TrimRight(text, " ")))
+	t.out.WriteString(paint(strings.TrimRight(text.String(), " ")))
 	t.out.WriteByte('\n')
 }
 
