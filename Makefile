@@ -5,7 +5,7 @@ OCB           = go run go.opentelemetry.io/collector/cmd/builder@v0.165.0
 FUZZTIME     ?= 30s
 BENCHTIME    ?= 1s
 
-.PHONY: all build test test-with-cover lint fmt tidy generate genotelcol otelcol-agents bench fuzz cases run run-replay
+.PHONY: all build test test-with-cover lint fmt tidy generate genotelcol otelcol-agents prices compare bench fuzz cases run run-replay
 
 all: lint test build
 
@@ -37,6 +37,13 @@ genotelcol: ## cmd/otelcol-agents/components.go from builder-config.yaml; a test
 
 otelcol-agents: ## the distribution without symbols, into bin/
 	go build -ldflags "-s -w" -o bin/otelcol-agents ./cmd/otelcol-agents
+
+prices: ## the built-in catalogue from FROM, a copy of LiteLLM's model_prices_and_context_window.json of the day DATE
+	go run ./internal/pricecut -from "$(FROM)" -date "$(DATE)"
+
+compare: ## our sums of testdata/compare beside those of ccusage; needs node and npm
+	npm install --silent --no-audit --no-fund --prefix bin/compare ccusage@20.0.24
+	go run ./internal/compare -ccusage bin/compare/node_modules/.bin/ccusage
 
 bench: ## decode, fold, output and whole replay, each beside its floor
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./translate/... ./internal/...

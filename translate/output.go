@@ -127,6 +127,7 @@ type RootAttrs struct {
 	Branch          string
 
 	// What replay's JSON document tells beyond the span (interface contract, section 1).
+	Place         string // SourceInfo.Place of the first source read
 	Prompts       int64
 	SubagentCalls int64         // model calls of subagents; ModelCalls includes them
 	Models        []ModelTokens // by normalized model, sorted

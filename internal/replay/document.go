@@ -6,9 +6,12 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -71,6 +74,31 @@ type jsonSession struct {
 	CostUSD            *float64              `json:"cost_usd"`
 	Start              string                `json:"start"`
 	End                string                `json:"end"`
+	Project            string                `json:"project"` // as in "projects"
+}
+
+// jsonGroup is one element of "projects" or "days".
+type jsonGroup struct {
+	Project  string `json:"project,omitempty"`
+	Day      string `json:"day,omitempty"` // YYYY-MM-DD, UTC
+	Sessions int64  `json:"sessions"`
+	jsonTotals
+}
+
+// jsonModel is one element of "models".
+type jsonModel struct {
+	Model string `json:"model"`
+	jsonTokens
+	CostUSD        *float64 `json:"cost_usd"`
+	UnpricedTokens int64    `json:"unpriced_tokens"` // a part of the four above
+}
+
+// jsonPrices says which catalogue the estimates are from.
+type jsonPrices struct {
+	Catalogue    string  `json:"catalogue"` // "built-in", or the name of the file
+	Date         *string `json:"date"`      // null where it is not known
+	ReportedUSD  float64 `json:"reported_usd"`
+	EstimatedUSD float64 `json:"estimated_usd"`
 }
 
 type jsonTotals struct {
@@ -125,13 +153,38 @@ func (d *document) end(r *report, skipped *batch.Outcomes) error {
 	}
 	g := r.grand()
 	d.write("\n ],\n \"totals\": ")
-	d.value(jsonTotals{g.usage.InputTotal(), g.usage.Output, g.usage.CacheRead, g.usage.CacheWrite, dollars(g.cost)})
-	d.write(",\n \"skipped\": ")
-	counts := map[translate.Skip]int64{}
-	for reason, n := range skipped.Skipped() {
-		counts[reason] = n
+	d.value(totalsObject(g.usage, g.cost))
+	list := func(name string) func(any) {
+		n := 0
+		d.write(",\n \"" + name + "\": [")
+		return func(v any) {
+			if n++; n > 1 {
+				d.write(",")
+			}
+			d.write("\n  ")
+			d.value(v)
+		}
 	}
-	d.value(counts)
+	add := list("projects")
+	for _, name := range slices.Sorted(maps.Keys(g.projects)) {
+		p := g.projects[name]
+		add(jsonGroup{Project: name, Sessions: p.sessions, jsonTotals: totalsObject(p.usage, p.cost)})
+	}
+	d.write("\n ]")
+	add = list("days")
+	for _, day := range slices.Sorted(maps.Keys(g.days)) {
+		s := g.days[day]
+		add(jsonGroup{Day: day, Sessions: s.sessions, jsonTotals: totalsObject(s.usage, s.cost)})
+	}
+	d.write("\n ]")
+	add = list("models")
+	for _, name := range slices.Sorted(maps.Keys(g.models)) {
+		add(modelObject(r, name, g.models[name]))
+	}
+	d.write("\n ],\n \"prices\": ")
+	d.value(pricesObject(r))
+	d.write(",\n \"skipped\": ")
+	d.value(maps.Collect(skipped.Skipped()))
 	d.write("\n}\n")
 	if err := d.w.Flush(); d.err == nil {
 		d.err = err
@@ -139,12 +192,37 @@ func (d *document) end(r *report, skipped *batch.Outcomes) error {
 	return d.err
 }
 
+func totalsObject(t translate.Tokens, cost translate.Opt[float64]) jsonTotals {
+	return jsonTotals{t.InputTotal(), t.Output, t.CacheRead, t.CacheWrite, dollars(cost)}
+}
+
+func modelObject(r *report, name string, t translate.Tokens) jsonModel {
+	out := jsonModel{
+		Model: cmp.Or(name, "unknown"), jsonTokens: jsonTokens{t.Input, t.CacheRead, t.CacheWrite, t.Output}, UnpricedTokens: r.unpriced[name],
+	}
+	if usd, ok := r.costs[name]; ok {
+		out.CostUSD = dollars(translate.Some(usd))
+	}
+	return out
+}
+
+func pricesObject(r *report) jsonPrices {
+	out := jsonPrices{
+		Catalogue: "built-in", Date: &r.pricing.date,
+		ReportedUSD: *dollars(translate.Some(r.sources["reported"])), EstimatedUSD: *dollars(translate.Some(r.sources["estimated"])),
+	}
+	if r.pricing.file != "" {
+		out.Catalogue, out.Date = r.pricing.file, nil
+	}
+	return out
+}
+
 func sessionObject(s *sessionReport) jsonSession {
 	out := jsonSession{
 		SessionID: s.id, Agent: s.agent, Format: s.format, Outcome: s.outcome,
 		ModelCalls: s.calls - s.subcalls, SubagentModelCalls: s.subcalls, ToolCalls: s.tools, ToolOutcomes: s.outcomes,
 		Subagents: s.subagents, Prompts: s.prompts, Tokens: map[string]jsonTokens{}, CostUSD: dollars(s.cost),
-		Start: clock(s.start), End: clock(s.end),
+		Start: clock(s.start), End: clock(s.end), Project: s.project,
 	}
 	for model, t := range s.models {
 		if model == "" {

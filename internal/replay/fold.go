@@ -75,7 +75,7 @@ func (f *folder) source(ctx context.Context, s *source) {
 func (f *folder) voices(s *source) *voice.Voices {
 	opts := &f.reading.options
 	return voice.New(f.sessions, voice.Input{
-		Info:    session.SourceInfo{Format: s.judge.Format(), Agent: s.judge.Agent(), ModTime: s.modTime, Live: s.live},
+		Info:    session.SourceInfo{Format: s.judge.Format(), Agent: s.judge.Agent(), ModTime: s.modTime, Live: s.live, Place: place(s.path)},
 		Fixed:   opts.Fixed != nil,
 		Decoder: opts.Decoder,
 	})

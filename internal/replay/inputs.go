@@ -17,6 +17,7 @@ import (
 // input is one source before it is opened.
 type input struct {
 	path    string // "-" for standard input
+	root    string // the directory that was given, "" for a file
 	size    int64  // 0 when not known
 	modTime int64  // Unix nanoseconds, of regular files
 	live    bool   // standard input, pipes: read as it comes
@@ -51,6 +52,7 @@ func findInputs(args []string, stdin io.Reader) ([]input, error) {
 				errs = append(errs, err)
 			}
 			for _, in := range files {
+				in.root = filepath.Clean(arg)
 				add(in)
 			}
 		default:

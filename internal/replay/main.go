@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -202,6 +203,10 @@ func (c *command) run(ctx context.Context) int {
 		d.report = newReport(newTree(c.stdout, st, bar.clear))
 	default:
 		d.report = newReport(nil)
+	}
+	d.report.projects = nameProjects(c.inputs)
+	if c.config.Pricing.File != "" {
+		d.report.pricing = pricing{file: filepath.Base(c.config.Pricing.File)}
 	}
 
 	parcels := make(chan []translate.Output, parcelsQueued)

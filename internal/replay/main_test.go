@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/otelcol-agents/otelcol-agents/translate/price"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -192,6 +194,10 @@ func TestJSONDocument(t *testing.T) {
 		Sessions []jsonSession
 		Spans    []jsonSpan
 		Totals   jsonTotals
+		Projects []jsonGroup
+		Days     []jsonGroup
+		Models   []jsonModel
+		Prices   jsonPrices
 		Skipped  map[string]int64
 	}
 	dec := json.NewDecoder(strings.NewReader(got.stdout))
@@ -211,6 +217,10 @@ func TestJSONDocument(t *testing.T) {
 	assert.Equal(t, &cost, s.CostUSD)
 	one := 1.0
 	assert.Equal(t, jsonTotals{Input: 20, Output: 10, CostUSD: &one}, doc.Totals)
+	assert.Equal(t, []jsonGroup{{Project: filepath.Base(dir), Sessions: 2, jsonTotals: doc.Totals}}, doc.Projects)
+	assert.Equal(t, []jsonModel{{Model: "claude-sonnet-4-5", jsonTokens: jsonTokens{Input: 20, Output: 10}, CostUSD: &one}}, doc.Models)
+	date := price.Date()
+	assert.Equal(t, jsonPrices{Catalogue: "built-in", Date: &date, ReportedUSD: 1}, doc.Prices)
 	assert.Equal(t, map[string]int64{
 		"not_json": 1, "bad_shape": 0, "oversize": 0, "torn": 0, "too_old": 0, "unknown_type": 0, "invalid_time": 0,
 	}, doc.Skipped)
@@ -221,6 +231,8 @@ func TestJSONDocumentOfNothing(t *testing.T) {
 	require.Equal(t, ExitOK, got.code, got.stderr)
 	assert.JSONEq(t, `{"spans":[],"sessions":[],
 		"totals":{"input_tokens":0,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":null},
+		"projects":[],"days":[],"models":[],
+		"prices":{"catalogue":"built-in","date":"`+price.Date()+`","reported_usd":0,"estimated_usd":0},
 		"skipped":{"not_json":0,"bad_shape":0,"oversize":0,"torn":0,"too_old":0,"unknown_type":0,"invalid_time":0}}`, got.stdout)
 }
 

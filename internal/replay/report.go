@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/price"
 )
 
 // report collects what the result says of sessions. Its size goes with the number of sessions, not with
@@ -15,6 +16,11 @@ import (
 type report struct {
 	sessions map[sessionID]*sessionReport
 	costs    map[string]float64 // USD by model, as metrics count them
+	sources  map[string]float64 // USD by source of the cost: reported, estimated
+	unpriced map[string]int64   // tokens without a price, by model
+	open     map[treeKey]groups // model calls whose root is yet to come
+	projects *projects
+	pricing  pricing
 	spans    int64
 	roots    int64
 	tree     *tree // nil = no trees
@@ -25,6 +31,7 @@ type sessionID struct{ agent, id string }
 // sessionReport is a session with all its segments.
 type sessionReport struct {
 	sessionID
+	project   string
 	format    translate.Format
 	outcome   string // of the last segment
 	last      int64  // when the last segment began
@@ -40,23 +47,45 @@ type sessionReport struct {
 	tools     map[string]int64
 	outcomes  map[string]int64
 	segments  int64
+	days      groups
+}
+
+// pricing says where estimates come from.
+type pricing struct {
+	file string // name of the user's catalogue, "" = the built-in one
+	date string // YYYY-MM-DD of the built-in one
 }
 
 func newReport(t *tree) *report {
-	return &report{sessions: map[sessionID]*sessionReport{}, costs: map[string]float64{}, tree: t}
+	return &report{
+		sessions: map[sessionID]*sessionReport{}, costs: map[string]float64{}, sources: map[string]float64{}, unpriced: map[string]int64{},
+		open: map[treeKey]groups{}, tree: t, pricing: pricing{date: price.Date()},
+	}
 }
 
 func (r *report) add(o *translate.Output) {
-	if o.Step != nil && o.Step.Metric == translate.MetricCost {
+	switch {
+	case o.Step == nil:
+	case o.Step.Metric == translate.MetricCost:
 		r.costs[o.Step.Model] += o.Step.Value
+		r.sources[o.Step.Label] += o.Step.Value
+	case o.Step.Metric == translate.MetricUnpriced:
+		r.unpriced[o.Step.Model] += int64(o.Step.Value)
 	}
 	s := o.Span
 	if s == nil {
 		return
 	}
 	r.spans++
-	if s.Type == translate.SpanRoot && s.Root != nil {
+	switch {
+	case s.Type == translate.SpanRoot && s.Root != nil:
 		r.root(s)
+	case s.Chat != nil:
+		key := treeKey{s.TraceID, s.Session}
+		if r.open[key] == nil {
+			r.open[key] = groups{}
+		}
+		r.open[key].chat(s)
 	}
 	if r.tree != nil {
 		r.tree.add(s)
@@ -70,7 +99,8 @@ func (r *report) root(s *translate.Span) {
 	if x == nil {
 		x = &sessionReport{
 			sessionID: id, format: s.Root.Format, start: s.Start, end: s.End, last: s.Start, outcome: s.Root.Outcome,
-			models: map[string]translate.Tokens{}, tools: map[string]int64{}, outcomes: map[string]int64{},
+			models: map[string]translate.Tokens{}, tools: map[string]int64{}, outcomes: map[string]int64{}, days: groups{},
+			project: r.projects.name(s.Root.Place, s.Root.CWD),
 		}
 		r.sessions[id] = x
 	}
@@ -88,6 +118,7 @@ func (r *report) root(s *translate.Span) {
 	if a.Cost.OK {
 		x.cost = translate.Some(x.cost.V + a.Cost.V)
 	}
+	r.days(x, s)
 	for _, m := range a.Models {
 		x.models[m.Model] = plus(x.models[m.Model], m.Tokens)
 	}
@@ -96,6 +127,20 @@ func (r *report) root(s *translate.Span) {
 	}
 	for _, t := range a.Outcomes {
 		x.outcomes[t.Name] += t.Count
+	}
+}
+
+// days adds a segment to the days of its session.
+func (r *report) days(x *sessionReport, root *translate.Span) {
+	key := treeKey{root.TraceID, root.Session}
+	d := r.open[key]
+	delete(r.open, key)
+	if d == nil {
+		d = groups{}
+	}
+	d.settle(root)
+	for day, s := range d {
+		x.days.on(day).add(s.usage, s.cost)
 	}
 }
 
@@ -124,12 +169,23 @@ type grand struct {
 	cost   translate.Opt[float64] // absent when no root has one
 	models map[string]translate.Tokens
 	tools  map[string]int64
+
+	projects groups
+	days     groups
 }
 
 func (r *report) grand() grand {
-	g := grand{models: map[string]translate.Tokens{}, tools: map[string]int64{}}
+	g := grand{models: map[string]translate.Tokens{}, tools: map[string]int64{}, projects: groups{}, days: groups{}}
 	for _, s := range r.sorted() {
 		g.usage = plus(g.usage, s.usage)
+		p := g.projects.on(s.project)
+		p.sessions++
+		p.add(s.usage, s.cost)
+		for day, t := range s.days {
+			on := g.days.on(day)
+			on.sessions++
+			on.add(t.usage, t.cost)
+		}
 		if s.cost.OK {
 			g.cost = translate.Some(g.cost.V + s.cost.V)
 		}

@@ -52,8 +52,15 @@ func summary(w io.Writer, st *style, r *report, skipped *batch.Outcomes, snd *se
 		}
 	}
 	line("spans", text)
+	t := &table{out: &out, style: st}
 	if len(g.models) > 0 {
-		models(&out, st, r, &g)
+		t.models(r, &g)
+		t.projects(r, &g)
+		t.days(&g)
+		line("prices", r.catalogue())
+		if len(r.unpriced) > 0 {
+			line("unpriced", st.yellow(r.withoutPrice()))
+		}
 	}
 	if len(g.tools) > 0 {
 		line("tools", toolList(g.tools))
@@ -72,42 +79,6 @@ func summary(w io.Writer, st *style, r *report, skipped *batch.Outcomes, snd *se
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
-}
-
-// models writes the table of tokens and cost.
-func models(out *strings.Builder, st *style, r *report, g *grand) {
-	names := slices.Collect(maps.Keys(g.models))
-	slices.SortFunc(names, func(a, b string) int {
-		x, y := g.models[a], g.models[b]
-		return cmp.Or(cmp.Compare(r.costs[b], r.costs[a]), cmp.Compare(y.InputTotal()+y.Output, x.InputTotal()+x.Output), cmp.Compare(a, b))
-	})
-	columns := []int{9, 12, 13, 9, 10}
-	first := min(32, st.width-53)
-	row := func(paint func(string) string, name string, cells ...string) {
-		text := st.fit(name, first)
-		var textSb87 strings.Builder
-		for i, c := range cells {
-			textSb87.WriteString(st.right(c, columns[i]))
-		}
-		text += textSb87.String()
-		out.WriteString(paint(strings.TrimRight(text, " ")))
-		out.WriteByte('\n')
-	}
-	plain := func(s string) string { return s }
-	row(st.dim, "model", "input", "cache read", "cache write", "output", "cost")
-	for _, name := range names {
-		t := g.models[name]
-		cost := "-"
-		if c, ok := r.costs[name]; ok {
-			cost = usd(c)
-		}
-		row(plain, cmp.Or(name, "unknown"), tokens(t.Input), tokens(t.CacheRead), tokens(t.CacheWrite), tokens(t.Output), cost)
-	}
-	cost := "-"
-	if g.cost.OK {
-		cost = usd(g.cost.V)
-	}
-	row(st.bold, "total", tokens(g.usage.Input), tokens(g.usage.CacheRead), tokens(g.usage.CacheWrite), tokens(g.usage.Output), cost)
 }
 
 func toolList(tools map[string]int64) string {

@@ -16,15 +16,16 @@ import (
 )
 
 // The catalogue is an extract of BerriAI/litellm model_prices_and_context_window.json (MIT): chat
-// models and price fields.
+// models and price fields. Both files are written by internal/pricecut.
 //
 //go:embed model_prices.json
 var embedded []byte
 
-const catalogueDate = "2026-07-24"
+//go:embed model_prices.date
+var date string
 
 // Date is the day, YYYY-MM-DD, on which the prices of the built-in catalogue were published.
-func Date() string { return catalogueDate }
+func Date() string { return strings.TrimSpace(date) }
 
 // Default is the built-in catalogue under default options. It is parsed at the first call.
 func Default() *Catalogue { return builtin() }

@@ -12,7 +12,7 @@ import (
 // DefaultWebSearchUSD is the price of one web search request in USD when nothing else is configured.
 const DefaultWebSearchUSD = 0.01
 
-// Usage is what one response used, in tokens. The classes are disjoint: adding them gives what is
+// Usage is what one request used, in tokens. The classes are disjoint: adding them gives what is
 // billed. Negative counts count as zero.
 type Usage struct {
 	Input        int64 // uncached input
@@ -22,6 +22,9 @@ type Usage struct {
 	Output       int64  // includes reasoning
 	WebSearches  int64  // requests, not tokens
 	Speed        string // as the response says it; only "fast" may change the price
+	// Several says that the counts are those of more than one request. How long each was is then not known,
+	// and long context is billed per request: the base price stands.
+	Several bool
 }
 
 // Options are an operator's words on prices. The zero Options have no aliases and free web searches.
@@ -90,7 +93,7 @@ func (c *Catalogue) cost(e *entry, u Usage) (float64, bool) {
 	w5, w1 := tokens(u.CacheWrite5m), tokens(u.CacheWrite1h)
 	r := &e.base
 	for i := range e.tiers {
-		if in+read+w5+w1 > e.tiers[i].above {
+		if !u.Several && in+read+w5+w1 > e.tiers[i].above {
 			r = &e.tiers[i].rates
 		}
 	}

@@ -22,6 +22,7 @@ type registerKey uint64
 // source or order it came in (telemetry contract, section 7).
 type register struct {
 	tokens translate.Tokens
+	cost   float64 // USD, what was counted for it: a copy costs nothing either
 }
 
 type registers struct {
@@ -76,6 +77,7 @@ type modelAccount struct {
 	label    string
 	raw      string           // a raw id of the model, for its provider
 	out      translate.Tokens // contributed in this segment
+	seen     translate.Tokens // of its responses, as far as they were new
 	estimate float64
 	priced   bool // some usage had a price
 	unpriced bool // some had none
@@ -125,19 +127,36 @@ func (a *Assembler) count(resp *response) {
 	if resp.reg == nil {
 		resp.reg = a.registers.get(s.registerKey(resp, ""))
 	}
-	a.countUsage(resp, resp.model, &resp.usage, resp.reg, &resp.cost, &resp.price)
-	for _, it := range resp.usage.Iterations {
+	a.countUsage(resp, resp.model, &resp.usage, resp.synthetic, resp.reg, &resp.cost, &resp.price)
+	for _, it := range a.seconds(resp) {
+		second := resp.second(it.model)
+		if second.reg == nil {
+			second.reg = a.registers.get(s.registerKey(resp, it.model))
+		}
+		second.requests = max(second.requests, it.requests)
+		mergeUsage(&second.usage, &it.usage)
+		a.countUsage(resp, it.model, &second.usage, second.requests > 1, second.reg, &second.cost, &second.price)
+	}
+}
+
+// seconds is the usage of other models that the last row with iterations tells, one entry a model: each
+// iteration is a request of its own, so those of one model add up before a maximum over rows is taken.
+func (a *Assembler) seconds(resp *response) []iteration {
+	var list []iteration
+	for i := range resp.usage.Iterations {
+		it := &resp.usage.Iterations[i]
 		if it.Model == "" || a.label(it.Model) == a.label(resp.model) {
 			continue
 		}
-		second := resp.second(it.Model)
-		if second.reg == nil {
-			second.reg = a.registers.get(s.registerKey(resp, it.Model))
+		n := slices.IndexFunc(list, func(x iteration) bool { return x.model == it.Model })
+		if n < 0 {
+			n = len(list)
+			list = append(list, iteration{model: it.Model})
 		}
-		u := it.Usage
-		mergeUsage(&second.usage, &u)
-		a.countUsage(resp, it.Model, &second.usage, second.reg, &second.cost, &second.price)
+		list[n].requests++
+		addUsage(&list[n].usage, &it.Usage)
 	}
+	return list
 }
 
 // seen notes in which process, and in which of its turns, a response with usage was seen.
@@ -167,7 +186,8 @@ func (s *session) registerKey(resp *response, model string) registerKey {
 }
 
 // countUsage moves the register to usage, the segment's sums by the same, and the estimate to its price.
-func (a *Assembler) countUsage(resp *response, model string, u *translate.Usage, reg *register, cost *float64, state *priced) {
+// several says that it is the usage of more than one request.
+func (a *Assembler) countUsage(resp *response, model string, u *translate.Usage, several bool, reg *register, cost *float64, state *priced) {
 	g := resp.seg
 	m := g.acc.model(a.label(model), model)
 	if m.raw == "" {
@@ -176,17 +196,22 @@ func (a *Assembler) countUsage(resp *response, model string, u *translate.Usage,
 	now := larger(disjoint(u), reg.tokens)
 	if d := subTokens(now, reg.tokens); d != (translate.Tokens{}) {
 		reg.tokens = now
+		m.seen = addTokens(m.seen, d)
 		used := g.s.use(m.label)
 		used.s = addTokens(used.s, d)
 		m.lift(g, !resp.agent.main)
 	}
 	if resp.told.OK {
-		g.acc.tell(g, m, resp.told.V-*cost)
+		g.acc.tell(g, m, resp.told.V-reg.cost)
+		reg.cost = resp.told.V
 		*cost, *state = resp.told.V, priceTold
 		return
 	}
-	if usd, ok := a.cost(model, u); ok {
-		m.estimate += usd - *cost
+	if usd, ok := a.cost(model, u, several); ok {
+		if usd > reg.cost {
+			m.estimate += usd - reg.cost
+			reg.cost = usd
+		}
 		*cost, *state = usd, priceKnown
 		m.priced = true
 	} else {
@@ -205,15 +230,39 @@ func (a *account) tell(g *segment, m *modelAccount, usd float64) {
 	}
 }
 
-func (a *Assembler) cost(model string, u *translate.Usage) (float64, bool) {
+func (a *Assembler) cost(model string, u *translate.Usage, several bool) (float64, bool) {
 	if a.cfg.Prices == nil || model == "" {
 		return 0, false
 	}
 	write := cacheWrite(u)
 	return a.cfg.Prices.Cost(model, price.Usage{
 		Input: u.Input.V, CacheRead: u.CacheRead.V, CacheWrite1h: u.CacheWrite1h.V, CacheWrite5m: write - u.CacheWrite1h.V,
-		Output: u.Output.V, WebSearches: u.WebSearches.V, Speed: u.Speed,
+		Output: u.Output.V, WebSearches: u.WebSearches.V, Speed: u.Speed, Several: several,
 	})
+}
+
+// rest estimates what totals have beyond the responses of a model, where no cost was reported: calls
+// without a row and the rest of an output of which a row told only the placeholder. How many requests
+// these were, how long their cache writes live and how fast they were is not known.
+func (m *modelAccount) rest(a *Assembler) {
+	t := subTokens(m.out, m.seen)
+	if total(t) == 0 {
+		return
+	}
+	raw := m.raw
+	if raw == "" {
+		raw = m.label
+	}
+	u := translate.Usage{
+		Input: translate.Some(t.Input), CacheRead: translate.Some(t.CacheRead),
+		CacheWrite: translate.Some(t.CacheWrite), Output: translate.Some(t.Output),
+	}
+	if usd, ok := a.cost(raw, &u, true); ok {
+		m.estimate += usd
+		m.priced = true
+	} else {
+		m.unpriced = true
+	}
 }
 
 // running is the running totals of one process (formats: accounting rule 3). A baseline belongs to
@@ -463,6 +512,7 @@ func (a *account) close(g *segment) {
 		if a.reported.OK && !a.told {
 			continue
 		}
+		m.rest(g.s.a)
 		if m.priced && m.estimate > 0 {
 			for _, f := range g.s.feeds {
 				f.running.estimated(m.label, g)

@@ -50,6 +50,7 @@ type SourceInfo struct {
 	Agent   string             // name of the agent, for ids and resources
 	ModTime int64              // of a file, Unix nanoseconds: the end of a file without times. 0 = now does not matter: a live source
 	Live    bool               // records carry arrival times
+	Place   string             // what the caller calls the place of the source; told back in RootAttrs, never sent
 	Derived string             // id of the session if the source never names one (ids.Session)
 	Caller  *translate.Context // from a request's headers; nil = none
 	// Behind reports whether units of the source are still on their way: its sessions are not closed by the

@@ -71,11 +71,12 @@ const (
 
 // iteration is a second model's usage inside a response (ruling 14).
 type iteration struct {
-	model string
-	usage translate.Usage
-	reg   *register
-	cost  float64
-	price priced
+	model    string
+	usage    translate.Usage
+	requests int // that the usage adds up
+	reg      *register
+	cost     float64
+	price    priced
 }
 
 // part is one part of a captured output message.
@@ -629,6 +630,27 @@ func disjoint(u *translate.Usage) translate.Tokens {
 	return translate.Tokens{
 		Input: min(u.Input.V, maxTokens), CacheRead: min(u.CacheRead.V, maxTokens), CacheWrite: cacheWrite(u),
 		Output: min(u.Output.V, maxTokens), Reasoning: min(u.Reasoning.V, maxTokens),
+	}
+}
+
+// addUsage adds counts; into takes the speed of u.
+func addUsage(into, u *translate.Usage) {
+	for _, f := range []struct{ a, b *translate.Opt[int64] }{
+		{&into.Input, &u.Input},
+		{&into.CacheRead, &u.CacheRead},
+		{&into.CacheWrite, &u.CacheWrite},
+		{&into.CacheWrite5m, &u.CacheWrite5m},
+		{&into.CacheWrite1h, &u.CacheWrite1h},
+		{&into.Output, &u.Output},
+		{&into.Reasoning, &u.Reasoning},
+		{&into.WebSearches, &u.WebSearches},
+	} {
+		if f.b.OK {
+			*f.a = translate.Some(min(f.a.V+min(f.b.V, maxTokens), maxTokens))
+		}
+	}
+	if u.Speed != "" {
+		into.Speed = u.Speed
 	}
 }
 

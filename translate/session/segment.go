@@ -312,7 +312,7 @@ func (g *segment) send() {
 	r := &translate.RootAttrs{
 		Format: s.format, Outcome: outcome, Turns: g.turns(),
 		ToolCalls: g.toolCalls, ModelCalls: g.modelCalls, Subagents: g.subagents, Denials: g.denials,
-		SubagentCalls: g.subagentCalls, Prompts: g.prompts,
+		SubagentCalls: g.subagentCalls, Prompts: g.prompts, Place: s.where,
 		PermissionMode: g.mode, TerminalReason: g.reason, APIDuration: g.apiDuration,
 		DerivedID: s.derived, LateID: s.lateID,
 		Tools: counts(g.tools), Outcomes: counts(g.outcomes),

@@ -20,6 +20,7 @@ type session struct {
 	agent    string
 	id       string
 	format   translate.Format // of the first source
+	where    string           // of the first source
 	feeds    []*feed
 	segs     []*segment // without the oldest that are done, see prune
 	segments int        // how many there were
@@ -105,7 +106,7 @@ func hash(fields ...string) uint64 {
 
 func newSession(a *Assembler, key sessionKey, src *Source) *session {
 	s := &session{
-		a: a, agent: key.agent, id: key.id, format: src.info.Format, caller: src.caller,
+		a: a, agent: key.agent, id: key.id, format: src.info.Format, where: src.info.Place, caller: src.caller,
 		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, reissued: map[uint64]int{}, finished: map[uint64]struct{}{},
 		responses: map[string]*response{}, early: map[string]*early{}, tasks: map[string]*task{},
 		denied: map[string]bool{}, used: map[string]*usedModel{}, seen: map[uint64]struct{}{},
