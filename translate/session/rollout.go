@@ -89,13 +89,13 @@ func (t *turnState) outcome() (outcome, errType string) {
 
 // thread is the thread that a row stands in.
 func (s *session) thread(ro *translate.Rollout) *rolloutThread {
-	id := ro.Thread
+	id := firstOf(ro.Thread, s.id) // rows that stand before the one that names it
 	th := s.threads[id]
 	if th == nil {
 		th = &rolloutThread{
 			id: id, shells: map[string]*call{}, counted: map[uint64]struct{}{}, ended: map[uint64]struct{}{},
 		}
-		if th.high = &s.highest; id != "" && id != s.id {
+		if th.high = &s.highest; id != s.id {
 			th.issuer, th.high = id, &th.own
 		}
 		if s.threads == nil {
@@ -255,6 +255,7 @@ func (s *session) endTurn(th *rolloutThread) {
 	if th.last != nil {
 		r := th.last
 		if th.items && !th.used && !th.review {
+			r.unit = "turn/" + r.rec.UUID // the row may have begun a response before
 			resp := s.rolloutResponse(r, r.t)
 			resp.count()
 			resp.nameModel(th.model)

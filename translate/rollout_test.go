@@ -1,0 +1,200 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package translate_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/golden"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/pdatatest/plogtest"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/pdatatest/ptracetest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
+	"github.com/otelcol-agents/otelcol-agents/translate/price"
+	"github.com/otelcol-agents/otelcol-agents/translate/session"
+)
+
+// folders are the situations of rollouts that take several files, in the order of their names.
+func folders(t testing.TB) map[string][][]byte {
+	t.Helper()
+	out := map[string][][]byte{}
+	files, err := filepath.Glob("../testdata/rollouts/*/*.jsonl")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		require.NoError(t, err)
+		name := "rollout-" + filepath.Base(filepath.Dir(f))
+		out[name] = append(out[name], data)
+	}
+	return out
+}
+
+// foldFiles reads files one after the other, as replay does with a folder.
+func foldFiles(t testing.TB, files [][]byte, live bool) []translate.Output {
+	t.Helper()
+	cfg := session.NewConfig()
+	cfg.Prices = price.NewBook(price.Default())
+	a := session.New(cfg)
+	for _, data := range files {
+		read(t, a, data, settings{}, live)
+	}
+	a.Close()
+	return a.Take()
+}
+
+func TestRolloutFolders(t *testing.T) {
+	for name, files := range folders(t) {
+		t.Run(name, func(t *testing.T) {
+			outs := foldFiles(t, files, false)
+			check(t, outs)
+			b := otlp.NewBuilder(otlp.Options{})
+			traces, logs := b.Traces(outs), b.Logs(outs, modTime)
+			dir := filepath.Join("testdata", name)
+			if *update {
+				require.NoError(t, os.MkdirAll(dir, 0o755))
+				require.NoError(t, golden.WriteTracesToFile(filepath.Join(dir, "traces.yaml"), traces))
+				require.NoError(t, golden.WriteLogsToFile(filepath.Join(dir, "logs.yaml"), logs))
+				return
+			}
+			wantTraces, err := golden.ReadTraces(filepath.Join(dir, "traces.yaml"))
+			require.NoError(t, err)
+			require.NoError(t, ptracetest.CompareTraces(wantTraces, traces))
+			wantLogs, err := golden.ReadLogs(filepath.Join(dir, "logs.yaml"))
+			require.NoError(t, err)
+			require.NoError(t, plogtest.CompareLogs(wantLogs, logs))
+		})
+	}
+}
+
+// known is what must not depend on how the input is read: which spans and logs there are, and the totals.
+func known(outs []translate.Output) (ids []string, tokens map[string]translate.Tokens) {
+	tokens = map[string]translate.Tokens{}
+	for i := range outs {
+		switch o := &outs[i]; {
+		case o.Span != nil:
+			ids = append(ids, fmt.Sprintf("%x/%x < %x", o.Span.TraceID, o.Span.SpanID, o.Span.ParentID))
+		case o.Log != nil:
+			ids = append(ids, fmt.Sprintf("%s %x", o.Log.Event, o.Log.UID))
+		case o.Step.Metric == translate.MetricTokens:
+			sum, add := tokens[o.Step.Model], o.Step.Tokens
+			sum.Input += add.Input
+			sum.CacheRead += add.CacheRead
+			sum.CacheWrite += add.CacheWrite
+			sum.Output += add.Output
+			sum.Reasoning += add.Reasoning
+			tokens[o.Step.Model] = sum
+		}
+	}
+	slices.Sort(ids)
+	return ids, tokens
+}
+
+// TestRolloutsInAnyOrder: the order in which the files are read changes neither spans nor totals.
+func TestRolloutsInAnyOrder(t *testing.T) {
+	for name, files := range folders(t) {
+		t.Run(name, func(t *testing.T) {
+			wantIDs, wantTokens := known(foldFiles(t, files, false))
+			for _, order := range permutations(len(files)) {
+				var changed [][]byte
+				for _, i := range order {
+					changed = append(changed, files[i])
+				}
+				outs := foldFiles(t, changed, false)
+				check(t, outs)
+				ids, tokens := known(outs)
+				assert.Equal(t, wantIDs, ids, "order %v", order)
+				assert.Equal(t, wantTokens, tokens, "order %v", order)
+			}
+		})
+	}
+}
+
+func permutations(n int) [][]int {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	var out [][]int
+	for _, p := range permutations(n - 1) {
+		for i := range n {
+			out = append(out, slices.Insert(slices.Clone(p), i, n-1))
+		}
+	}
+	return out
+}
+
+// TestRolloutsReadTwice: copies add nothing, whole or in part, before or after the file itself.
+func TestRolloutsReadTwice(t *testing.T) {
+	all := folders(t)
+	for name, data := range situations(t) {
+		// Lines that are no rows have nothing that they are known by.
+		if strings.Contains(name, "rollout") && name != "rollout-unknown-rows" {
+			all[name] = [][]byte{data}
+		}
+	}
+	for name, files := range all {
+		t.Run(name, func(t *testing.T) {
+			wantIDs, wantTokens := known(foldFiles(t, files, false))
+			for _, data := range files {
+				lines := strings.SplitAfter(string(data), "\n")
+				for _, part := range [][]byte{data, []byte(strings.Join(lines[:len(lines)/2], ""))} {
+					for _, twice := range [][][]byte{append([][]byte{part}, files...), append(slices.Clone(files), part)} {
+						ids, tokens := known(foldFiles(t, twice, false))
+						assert.Equal(t, wantIDs, ids)
+						assert.Equal(t, wantTokens, tokens)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestRolloutsOnOneConnection: files that come one after the other on one connection, or line by line in
+// turns on several.
+func TestRolloutsOnOneConnection(t *testing.T) {
+	for name, files := range folders(t) {
+		t.Run(name, func(t *testing.T) {
+			wantIDs, wantTokens := known(foldFiles(t, files, false))
+			ids, tokens := known(foldFiles(t, [][]byte{slices.Concat(files...)}, false))
+			assert.Equal(t, wantIDs, ids)
+			assert.Equal(t, wantTokens, tokens)
+			_, tokens = known(foldFiles(t, files, true))
+			assert.Equal(t, wantTokens, tokens, "live")
+		})
+	}
+}
+
+// TestRolloutTokens: what each situation used, counted by hand.
+func TestRolloutTokens(t *testing.T) {
+	want := map[string]map[string]translate.Tokens{
+		"rollout-plain":          {"gpt-5.2-codex": {Input: 1696, CacheRead: 5376, CacheWrite: 128, Output: 230, Reasoning: 24}},
+		"rollout-older-shapes":   {"gpt-5.2-codex": {Input: 2280, CacheRead: 5120, Output: 210, Reasoning: 40}},
+		"rollout-running-totals": {"gpt-5.2-codex": {Input: 2300, CacheRead: 900, Output: 120, Reasoning: 10}, "gpt-5.2": {Input: 288, CacheRead: 512, Output: 20}},
+		"rollout-fork-replayed":  {"gpt-5.2-codex": {Input: 1304 + 540, CacheRead: 896 + 2560, Output: 70 + 40}},
+		"rollout-fork-shared":    {"gpt-5.2-codex": {Input: 1000 + 304 + 404, CacheRead: 1792, Output: 50 + 20 + 25}},
+		"rollout-subagent-alone": {"gpt-5.2-codex": {Input: 1700, Output: 61}},
+		"rollout-archived-copy":  {"gpt-5.2-codex": {Input: 2 * 1204, CacheRead: 2 * 896, Output: 140}},
+		"rollout-turn-failed":    {"gpt-5.2-codex": {Input: 1000, Output: 50}},
+		"rollout-no-usage":       {},
+	}
+	all := folders(t)
+	for name, data := range situations(t) {
+		all[name] = [][]byte{data}
+	}
+	for name, tokens := range want {
+		t.Run(name, func(t *testing.T) {
+			require.Contains(t, all, name)
+			_, got := known(foldFiles(t, all[name], false))
+			assert.Equal(t, tokens, got)
+		})
+	}
+}
