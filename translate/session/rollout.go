@@ -233,7 +233,7 @@ func (s *session) rolloutTurnEnd(r *row, th *rolloutThread) {
 		end = translate.OutcomeError
 	}
 	if th.used || th.review {
-		s.endTurn(th) // else the usage may still come
+		s.completeRollout(r.ag) // else the usage may still come; what ends later is still this turn's
 	}
 	if !r.ag.main {
 		r.ag.outcome = end

@@ -150,6 +150,9 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 		s.inherit(rec.Rollout)
 		return
 	}
+	if rec, t = s.restated(f, rec, t); rec == nil {
+		return
+	}
 	s.ordinal++
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
