@@ -255,7 +255,7 @@ func (d *RolloutDecoder) verdict(e *entry, res *translate.Result, text string) {
 	h := head(text)
 	code, exited := d.exitCode(h, text)
 	if id, ok := lineValue(h, "Process running with session ID "); ok && !exited {
-		e.ro.Process = id
+		e.ro.Process = d.IDText(id)
 	}
 	res.Outcome = translate.ToolOK
 	switch {
