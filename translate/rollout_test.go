@@ -4,13 +4,16 @@
 package translate_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/golden"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/pdatatest/plogtest"
@@ -19,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 	"github.com/otelcol-agents/otelcol-agents/translate/price"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
@@ -239,4 +243,95 @@ func TestRolloutTokens(t *testing.T) {
 			assert.Equal(t, tokens, got)
 		})
 	}
+}
+
+// rolloutFeed gives the rows of a file one by one, as a file that is followed does.
+type rolloutFeed struct {
+	t     *testing.T
+	a     *session.Assembler
+	src   *session.Source
+	dec   lineDecoder
+	lines [][]byte
+}
+
+func newRolloutFeed(t *testing.T, a *session.Assembler, data []byte) *rolloutFeed {
+	t.Helper()
+	info := session.SourceInfo{Format: translate.FormatCodexRollout, Agent: "codex", ModTime: modTime, Behind: func() bool { return false }}
+	return &rolloutFeed{
+		t: t, a: a, src: a.Open(info), dec: newDecoder(translate.FormatCodexRollout, decode.Options{}),
+		lines: bytes.SplitAfter(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")),
+	}
+}
+
+func (f *rolloutFeed) rows(n int) {
+	f.t.Helper()
+	for _, line := range f.lines[:min(n, len(f.lines))] {
+		units := f.dec.Decode(bytes.TrimSpace(line), nil)
+		for i := range units {
+			f.a.Step(f.src, &units[i])
+		}
+	}
+	f.lines = f.lines[min(n, len(f.lines)):]
+}
+
+// attachments are how the subagents hang in the sessions, by their ids.
+func attachments(outs []translate.Output) (standalone []bool, roots int) {
+	for i := range outs {
+		switch sp := outs[i].Span; {
+		case sp == nil:
+		case sp.Subagent != nil:
+			standalone = append(standalone, sp.Subagent.Standalone)
+		case sp.Root != nil:
+			roots++
+		}
+	}
+	return standalone, roots
+}
+
+// TestSubagentWaitsForItsParent: the rows of a subagent's file that is found first wait for its parent's,
+// and not for ever.
+func TestSubagentWaitsForItsParent(t *testing.T) {
+	files := folders(t)["rollout-subagents"]
+	parent, child := files[0], files[2]
+	t.Run("it comes", func(t *testing.T) {
+		a := session.New(session.NewConfig())
+		c := newRolloutFeed(t, a, child)
+		c.rows(1 << 10)
+		a.Due(int64(time.Minute))
+		assert.Empty(t, a.Take(), "nothing is sent before it is known where it belongs")
+		newRolloutFeed(t, a, parent).rows(1 << 10)
+		a.Due(int64(2 * time.Minute))
+		assert.NotEmpty(t, a.Take())
+		a.Due(int64(time.Hour))
+		outs := a.Take()
+		standalone, roots := attachments(outs)
+		assert.Equal(t, 1, roots)
+		assert.Equal(t, []bool{false, false}, standalone)
+	})
+	t.Run("it never comes", func(t *testing.T) {
+		a := session.New(session.NewConfig())
+		newRolloutFeed(t, a, child).rows(1 << 10)
+		a.Due(int64(29 * time.Minute))
+		assert.Empty(t, a.Take())
+		a.Due(int64(31 * time.Minute))
+		a.Due(int64(62 * time.Minute))
+		standalone, roots := attachments(a.Take())
+		assert.Equal(t, 1, roots)
+		assert.Empty(t, standalone)
+	})
+	t.Run("too many rows wait", func(t *testing.T) {
+		a := session.New(session.NewConfig())
+		c := newRolloutFeed(t, a, child)
+		c.rows(1 << 10)
+		row := []byte(`{"timestamp":"2026-10-06T09:00:03Z","type":"world_state","payload":{"n":0}}`)
+		for i := range 1 << 14 {
+			c.lines = append(c.lines, bytes.Replace(row, []byte("0}"), []byte(strconv.Itoa(i)+"}"), 1))
+		}
+		c.rows(1 << 15)
+		assert.NotEmpty(t, a.Take(), "it is a session of its own")
+		newRolloutFeed(t, a, parent).rows(1 << 10)
+		a.Close()
+		_, roots := attachments(a.Take())
+		assert.Equal(t, 2, roots)
+	})
 }

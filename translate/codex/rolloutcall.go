@@ -197,7 +197,7 @@ func (d *RolloutDecoder) output(e *entry) {
 		res.Text.Bytes = size
 	}
 	d.verdict(e, &res, text)
-	d.agentOfOutput(&res, text)
+	d.agentsOfOutput(&res, text)
 	u := d.Unknown(translate.UnknownOrphan, e.rec.Subtype, e.raw)
 	res.Unknown = &u
 	e.rec.Results = []translate.Result{res}
@@ -226,22 +226,24 @@ func (d *RolloutDecoder) outputText(v jsontok.Value) (text string, size int) {
 	return strings.Join(parts, "\n"), size
 }
 
-// maxHead bounds how much of an output is searched for what Codex put before the output itself.
-const maxHead = 4096
+// How much of an output is searched for what Codex put before the output itself: up to the line that says
+// where that begins. Commands stand before it in some versions; without such a line nothing long does.
+const (
+	maxHead   = 1 << 14
+	plainHead = 400
+)
 
 // head is what Codex says about a call before its output. Outputs may quote such lines.
 func head(text string) string {
-	if len(text) > maxHead {
-		text = text[:maxHead]
+	h, rest, ok := strings.Cut(text[:min(len(text), maxHead)], "\nOutput:\n")
+	switch {
+	case !ok:
+		return text[:min(len(text), plainHead)]
+	case strings.HasPrefix(rest, "Exit code: "): // a patch that was typed into a shell
+		line, _, _ := strings.Cut(rest, "\n")
+		return h + "\n" + line
 	}
-	if h, _, ok := strings.Cut(text, "\nOutput:\n"); ok && !strings.Contains(h, "\n\n") {
-		if rest := text[len(h)+len("\nOutput:\n"):]; strings.HasPrefix(rest, "Exit code: ") {
-			line, _, _ := strings.Cut(rest, "\n")
-			return h + "\n" + line // a patch that was typed into a shell
-		}
-		return h
-	}
-	return text
+	return h
 }
 
 // failures begin the outputs of calls that failed without an exit status.
@@ -330,16 +332,18 @@ func lineValue(s, mark string) (string, bool) {
 	return rest, rest != ""
 }
 
-// agentOfOutput reads which subagent a call has started, as versions without items for it tell.
-func (d *RolloutDecoder) agentOfOutput(res *translate.Result, text string) {
-	const key = `{"agent_id":`
-	if !strings.HasPrefix(text, key) {
+// agentsOfOutput reads which subagent a call has started, or how those are that it waited for, as versions
+// without items for it tell. Whether the call is of that kind, only the call tells.
+func (d *RolloutDecoder) agentsOfOutput(res *translate.Result, text string) {
+	if !strings.HasPrefix(text, `{"agent_id":`) && !strings.HasPrefix(text, `{"status":{`) {
 		return
 	}
 	d.nested.Split([]byte(text), func(p jsontok.Part) {
-		if id := members(p.Members).get("agent_id"); p.Kind == jsontok.PartObject && decode.IsID(id) {
+		m := members(p.Members)
+		if id := m.get("agent_id"); p.Kind == jsontok.PartObject && decode.IsID(id) {
 			res.AgentID = d.ID(id)
 		}
+		d.states(res, m.get("status"))
 	})
 }
 

@@ -94,9 +94,6 @@ func (a *Assembler) Step(src *Source, d *translate.Decoded) {
 		return
 	}
 	a.fold(src, rec)
-	if len(a.lines.waiting) > 0 {
-		a.release(false)
-	}
 }
 
 // fold hands a record to the session that it names.
@@ -261,6 +258,7 @@ func (a *Assembler) At(now int64) { a.now = now }
 // closes their sessions.
 func (a *Assembler) Due(now int64) {
 	a.now = now
+	a.release(false)
 	a.expire(now)
 	for _, s := range a.order {
 		s.due(now)

@@ -94,7 +94,7 @@ func (a *Assembler) home(src *Source, t *translate.Thread) (id string, ok bool) 
 }
 
 func (a *Assembler) put(l *lineage, rec *translate.Record, home string) {
-	a.lines.homes[l.thread.ID] = home
+	a.lines.note(l.thread.ID, home)
 	ro := rec.Rollout
 	rec.Session = home
 	if ro.Thread != "" && ro.Thread != l.thread.ID {
@@ -107,6 +107,20 @@ func (a *Assembler) put(l *lineage, rec *translate.Record, home string) {
 	rec.Agent = translate.AgentRef{ID: l.thread.ID, Type: l.thread.Type}
 	// What the session as a whole is like, the main thread tells.
 	ro.CWD, rec.CWD, rec.PermissionMode = rec.CWD, "", ""
+}
+
+// maxHomes bounds the threads that are remembered. Beyond it all are forgotten but those of sessions in
+// memory, which are found by their own ids.
+const maxHomes = 1 << 16
+
+func (l *lines) note(thread, home string) {
+	if len(l.homes) >= maxHomes {
+		clear(l.homes)
+	}
+	if len(l.alone) >= maxHomes {
+		clear(l.alone)
+	}
+	l.homes[thread] = home
 }
 
 // follow notes which thread the source is in, and marks what that has inherited.
@@ -218,6 +232,7 @@ func (a *Assembler) park(src *Source) {
 // giveUp makes the thread of a source a session of its own.
 func (a *Assembler) giveUp(src *Source) {
 	a.lines.alone[src.lineage.thread.ID] = struct{}{}
+	src.lineage.thread.Parents = nil
 	a.letGo(src)
 }
 

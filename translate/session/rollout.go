@@ -493,7 +493,7 @@ func (s *session) forkLink() *translate.Link {
 	if s.fork == nil {
 		return nil
 	}
-	origin := s.a.sessions[sessionKey{s.agent, s.fork.of}]
+	origin := s.a.sessions[sessionKey{s.agent, firstOf(s.a.lines.homes[s.fork.of], s.fork.of)}]
 	if origin == nil {
 		return nil
 	}

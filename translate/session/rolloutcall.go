@@ -97,14 +97,22 @@ func (s *session) polled(th *rolloutThread, c *call, res *translate.Result, proc
 
 // ended folds the last word about a call.
 func (s *session) ended(r *row, c *call, res *translate.Result) {
-	if res.AgentID != "" && c.launch {
-		res.Agents = append(res.Agents, translate.AgentState{ID: res.AgentID})
-		res.AgentID = ""
-		s.threadStates(r, c, res.Agents)
+	states := res.Agents
+	switch {
+	case c.launch && res.AgentID != "":
+		states = []translate.AgentState{{ID: res.AgentID}}
+	case !waits(c.name):
+		states = nil
+	case len(states) > 0 && c.item == nil:
+		c.c.Ops = []translate.Op{{Kind: translate.OpOrchestration}}
 	}
-	res.AgentID = ""
+	s.threadStates(r, c, states)
+	res.AgentID, res.Agents = "", nil
 	s.settleOutput(c, res, r.t)
 }
+
+// waits reports whether a tool tells the states of subagents.
+func waits(tool string) bool { return tool == "wait" || tool == "wait_agent" || tool == "close_agent" }
 
 // settleOutput answers a call with its output and with what was told of its end apart from that. A
 // failure that either tells is one.

@@ -331,6 +331,9 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 // begin cuts: later rows of the main agent go into a new segment, linked to the one before.
 func (s *session) begin(rec *translate.Record, t int64, how cut) {
 	prev := s.cur
+	if th := s.threads[s.id]; th != nil {
+		s.endTurn(th)
+	}
 	s.complete(s.main)
 	s.turn = nil
 	prev.cut, prev.sized = true, how == bySize && prev.terminal == nil
