@@ -87,6 +87,7 @@ type Record struct {
 	Terminal   *Terminal
 	Reset      *Reset
 	Context    *Context
+	Rollout    *Rollout  // what only rows of a Codex rollout tell
 	Unknowns   []Unknown // the record itself or blocks of it that no rule maps, in input order
 }
 

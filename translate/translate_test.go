@@ -53,6 +53,8 @@ var captured = map[string]translate.Capture{
 	"cline/verbose":     {Responses: true, Reasoning: true},
 	"plain-run":         {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Identity: true},
 	"codex-plain-run":   {Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true},
+	"rollout-plain":     {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Identity: true},
+	"rollout-secrets":   {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Raw: true},
 	"codex-secrets":     {Prompts: true, Responses: true, Reasoning: true, ToolArguments: true, ToolResults: true, Raw: true},
 }
 
@@ -112,9 +114,10 @@ func read(t testing.TB, a *session.Assembler, data []byte, set settings, live bo
 
 // decoders has the decoder of each format but Claude Code's, which any other input is read with.
 var decoders = map[translate.Format]func(decode.Options) lineDecoder{
-	translate.FormatCline:       func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
-	translate.FormatClineLegacy: func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
-	translate.FormatCodexExec:   func(o decode.Options) lineDecoder { return codex.NewDecoder(o) },
+	translate.FormatCline:        func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
+	translate.FormatClineLegacy:  func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
+	translate.FormatCodexExec:    func(o decode.Options) lineDecoder { return codex.NewDecoder(o) },
+	translate.FormatCodexRollout: func(o decode.Options) lineDecoder { return codex.NewRolloutDecoder(o) },
 }
 
 type lineDecoder interface {
@@ -145,7 +148,7 @@ func formatOf(data []byte) translate.Format {
 func situations(t testing.TB) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
-	for _, pattern := range []string{"../testdata/claude/*.jsonl", "../testdata/cline/*.jsonl", "../testdata/codex/*.jsonl", "../testdata/lines/*.jsonl", "../testdata/sessions/*.jsonl"} {
+	for _, pattern := range []string{"../testdata/claude/*.jsonl", "../testdata/cline/*.jsonl", "../testdata/codex/*.jsonl", "../testdata/lines/*.jsonl", "../testdata/rollouts/*.jsonl", "../testdata/sessions/*.jsonl"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, f := range files {

@@ -24,7 +24,7 @@ type family struct {
 var (
 	claude = []translate.Format{translate.FormatClaudeCode}
 	cline  = []translate.Format{translate.FormatCline, translate.FormatClineLegacy}
-	codex  = []translate.Format{translate.FormatCodexExec}
+	codex  = []translate.Format{translate.FormatCodexExec, translate.FormatCodexRollout}
 )
 
 var families = []family{

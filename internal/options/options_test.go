@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 	assert.Equal(t, []translate.Format{translate.FormatClaudeCode}, c.Fixed())
 	c.Format = "codex"
 	require.NoError(t, c.Check())
-	assert.Equal(t, []translate.Format{translate.FormatCodexExec}, c.Fixed())
+	assert.Equal(t, []translate.Format{translate.FormatCodexExec, translate.FormatCodexRollout}, c.Fixed())
 }
 
 func TestParseKeepsDefaults(t *testing.T) {
@@ -168,7 +168,7 @@ func TestFixed(t *testing.T) {
 		"claude":      {translate.FormatClaudeCode},
 		"claude_code": {translate.FormatClaudeCode},
 		"cline":       {translate.FormatCline, translate.FormatClineLegacy},
-		"codex":       {translate.FormatCodexExec},
+		"codex":       {translate.FormatCodexExec, translate.FormatCodexRollout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, want, (&Config{Format: name}).Fixed())

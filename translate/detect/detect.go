@@ -13,7 +13,6 @@ import (
 // translate.FormatGeneric, under the name that Agent gives.
 const (
 	FormatClaudeCodeTranscript translate.Format = "claude_code_transcript"
-	FormatCodexRollout         translate.Format = "codex_rollout"
 	FormatCopilotCLI           translate.Format = "copilot_cli"
 	FormatOpenCode             translate.Format = "opencode"
 	FormatCursor               translate.Format = "cursor"
@@ -26,21 +25,21 @@ const (
 )
 
 var agents = map[translate.Format]string{
-	translate.FormatClaudeCode:  "claude-code",
-	FormatClaudeCodeTranscript:  "claude-code",
-	translate.FormatCodexExec:   "codex",
-	FormatCodexRollout:          "codex",
-	translate.FormatCline:       "cline",
-	translate.FormatClineLegacy: "cline",
-	FormatCopilotCLI:            "copilot-cli",
-	FormatOpenCode:              "opencode",
-	FormatCursor:                "cursor",
-	FormatDroid:                 "droid",
-	FormatQwenCode:              "qwen-code",
-	FormatAmp:                   "amp",
-	FormatGeminiCLI:             "gemini-cli",
-	FormatGoose:                 "goose",
-	FormatPi:                    "pi",
+	translate.FormatClaudeCode:   "claude-code",
+	FormatClaudeCodeTranscript:   "claude-code",
+	translate.FormatCodexExec:    "codex",
+	translate.FormatCodexRollout: "codex",
+	translate.FormatCline:        "cline",
+	translate.FormatClineLegacy:  "cline",
+	FormatCopilotCLI:             "copilot-cli",
+	FormatOpenCode:               "opencode",
+	FormatCursor:                 "cursor",
+	FormatDroid:                  "droid",
+	FormatQwenCode:               "qwen-code",
+	FormatAmp:                    "amp",
+	FormatGeminiCLI:              "gemini-cli",
+	FormatGoose:                  "goose",
+	FormatPi:                     "pi",
 }
 
 // Agent is the name of the agent that writes f; "agent" where nothing tells.

@@ -19,7 +19,7 @@ func TestDetect(t *testing.T) {
 		"codex exec thread":   {[]string{`{"type":"thread.started","thread_id":"x"}`}, translate.FormatCodexExec},
 		"codex exec turn":     {[]string{`{"type":"turn.started"}`}, translate.FormatCodexExec},
 		"codex exec item":     {[]string{`{"type":"item.completed","item":{}}`}, translate.FormatCodexExec},
-		"codex rollout":       {[]string{`{"timestamp":"2026-11-01T10:00:00Z","type":"session_meta","payload":{}}`}, FormatCodexRollout},
+		"codex rollout":       {[]string{`{"timestamp":"2026-11-01T10:00:00Z","type":"session_meta","payload":{}}`}, translate.FormatCodexRollout},
 		"cline":               {[]string{`{"type":"agent_event","ts":"2026-11-01T10:00:00Z","event":{}}`}, translate.FormatCline},
 		"cline hook":          {[]string{`{"type":"hook_event","ts":"x"}`}, translate.FormatCline},
 		"cline legacy say":    {[]string{`{"type":"say","say":"text","ts":1793527200000}`}, translate.FormatClineLegacy},

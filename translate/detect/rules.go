@@ -41,7 +41,7 @@ var rules = []rule{
 	{format: translate.FormatCodexExec, match: func(f *facts) bool {
 		return f.typ == "thread.started" || strings.HasPrefix(f.typ, "turn.") || strings.HasPrefix(f.typ, "item.")
 	}},
-	{format: FormatCodexRollout, match: func(f *facts) bool {
+	{format: translate.FormatCodexRollout, match: func(f *facts) bool {
 		return f.timestamp && f.payload && slices.Contains(rolloutTypes, f.typ)
 	}},
 	{format: translate.FormatCline, match: func(f *facts) bool { return slices.Contains(clineTypes, f.typ) }},

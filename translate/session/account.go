@@ -179,6 +179,9 @@ func (resp *response) second(model string) *iteration {
 }
 
 func (s *session) registerKey(resp *response, model string) registerKey {
+	if resp.thread != "" {
+		return registerKey(hash(s.agent, resp.thread, resp.key, model))
+	}
 	if resp.key != "" {
 		return registerKey(hash(s.agent, resp.key, model))
 	}

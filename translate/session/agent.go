@@ -46,6 +46,8 @@ type agent struct {
 	sent        bool
 	listed      bool // in the session's list of agents that are not sent
 	workflow    bool
+	lasting     bool   // a thread with a file of its own: only the session's end is its end
+	outcome     string // of the thread's latest turn
 }
 
 func (ag *agent) touch(t int64) {
@@ -249,6 +251,9 @@ func (ag *agent) end(failed bool, t int64) {
 	}
 	ag.ended, ag.failed, ag.known = true, failed, true
 	ag.touch(t)
+	if ag.lasting {
+		return
+	}
 	if !ag.background && !ag.detached && ag.launcher != nil && !ag.launcher.done {
 		return // its launcher's result is still to come and may tell a failure
 	}
@@ -305,6 +310,9 @@ func (ag *agent) finish(t int64) {
 func (ag *agent) close() {
 	if ag.sent {
 		return
+	}
+	if ag.outcome != "" { // its own last word
+		ag.failed, ag.known = ag.outcome != translate.OutcomeSuccess, true
 	}
 	ag.ended = true
 	ag.finish(max(ag.first, ag.last))

@@ -25,6 +25,7 @@ type Assembler struct {
 	dropped   map[uint64]struct{} // sessions that were closed to make room
 	resources map[translate.Resource]*translate.Resource
 	registers registers
+	lines     lines
 	sources   int
 	evicted   int // sessions that made room
 	out       []translate.Output
@@ -40,6 +41,7 @@ func New(cfg Config) *Assembler {
 		dropped:   map[uint64]struct{}{},
 		resources: map[translate.Resource]*translate.Resource{},
 		registers: registers{m: map[registerKey]*register{}},
+		lines:     newLines(),
 	}
 }
 
@@ -53,8 +55,9 @@ type Source struct {
 	pending []translate.Decoded // before the first record that tells a session
 	caller  *translate.Context
 	derived bool
-	known   bool  // some record of the source told a time
-	last    int64 // the latest one
+	known   bool     // some record of the source told a time
+	last    int64    // the latest one
+	lineage *lineage // of rollouts
 	// A process may go on in another session (/clear): its totals go on with it.
 	inherit map[string]*running
 }
@@ -87,6 +90,14 @@ func (a *Assembler) Step(src *Source, d *translate.Decoded) {
 		src.feed(src.session).diagnostic(d.Diagnostic)
 		return
 	}
+	if rec.Rollout != nil && !a.place(src, rec) {
+		return
+	}
+	a.fold(src, rec)
+}
+
+// fold hands a record to the session that it names.
+func (a *Assembler) fold(src *Source, rec *translate.Record) {
 	switch {
 	case rec.Session != "":
 		if src.derived && src.session != nil && src.session.derived {
@@ -96,7 +107,7 @@ func (a *Assembler) Step(src *Source, d *translate.Decoded) {
 			a.enter(src, rec.Session, false)
 		}
 	case src.session == nil && !acts(rec) && len(src.pending) < maxPending:
-		a.pend(src, d)
+		a.pend(src, &translate.Decoded{Record: rec})
 		return
 	case src.session == nil:
 		a.enter(src, src.info.Derived, true)
@@ -203,6 +214,12 @@ func (a *Assembler) finish(src *Source) {
 	for _, f := range src.list {
 		f.s.settleTimes()
 	}
+	if src.lineage != nil {
+		src.lineage.ended = true
+	}
+	if len(a.lines.waiting) > 0 {
+		a.release(true)
+	}
 }
 
 // End says that the source gives no more units. What a live source alone was feeding is closed.
@@ -221,6 +238,7 @@ func (a *Assembler) End(src *Source) {
 
 // Close closes every session: the end of all input.
 func (a *Assembler) Close() {
+	a.releaseAll()
 	for _, s := range a.order {
 		for _, f := range s.feeds {
 			f.end()
@@ -240,6 +258,8 @@ func (a *Assembler) At(now int64) { a.now = now }
 // closes their sessions.
 func (a *Assembler) Due(now int64) {
 	a.now = now
+	a.release(false)
+	a.expire(now)
 	for _, s := range a.order {
 		s.due(now)
 	}
@@ -271,7 +291,7 @@ func (a *Assembler) resource(agent, version string) *translate.Resource {
 
 // hasTerminal reports whether a format ends its turns with a record of their own (ruling 42).
 func hasTerminal(f translate.Format) bool {
-	return !strings.HasSuffix(string(f), "_transcript") && f != translate.FormatClineLegacy
+	return !strings.HasSuffix(string(f), "_transcript") && f != translate.FormatClineLegacy && f != translate.FormatCodexRollout
 }
 
 // tellsDenials reports whether terminal records may explain error results as denied (ruling 27).

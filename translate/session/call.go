@@ -38,9 +38,19 @@ type call struct {
 	taskID     string
 	taskStatus string
 	taskAt     int64
-	cutAt      int64 // a prompt came while it was open
-	settled    bool  // nothing will explain an error result any more
-	done       bool
+	// Of rollouts: what tells the end apart from the output, the process that runs on and what it said first,
+	// the one that the call asks about, and the script that made the call.
+	item          *translate.Result
+	itemAt        int64
+	process       string
+	output        *translate.Result
+	asks          string
+	interruptedAt int64
+	inside        *call
+
+	cutAt   int64 // a prompt came while it was open
+	settled bool  // nothing will explain an error result any more
+	done    bool
 }
 
 // lastCall is the latest call with the id, nil when there is none.
@@ -310,6 +320,14 @@ func (c *call) close(t int64) {
 	if c.done {
 		return
 	}
+	switch {
+	case c.item != nil && c.result == nil:
+		c.agent.s.answer(c, c.item, c.itemAt)
+		return
+	case c.interruptedAt != 0:
+		c.finish(translate.ToolInterrupted, max(c.start, c.interruptedAt))
+		return
+	}
 	if c.taskStatus != "" && !c.bg {
 		c.finish(taskOutcome(c.taskStatus), max(c.start, c.taskAt)) // ruling 28: ends with its task
 		return
@@ -329,7 +347,7 @@ func (s *session) endAbandoned(ag *agent) {
 		return
 	}
 	for _, c := range append([]*call(nil), s.open...) {
-		if c.cutAt != 0 && !c.bg && c.result == nil && c.agent == ag {
+		if c.cutAt != 0 && !c.bg && c.process == "" && c.result == nil && c.agent == ag {
 			c.close(c.cutAt)
 		}
 	}
@@ -411,7 +429,11 @@ func (c *call) finish(outcome string, end int64) {
 		}
 	}
 	c.events(outcome, t.ExitCode)
-	g.span(sp, &c.node, c.agent.nodeIn(g))
+	parent := c.agent.nodeIn(g)
+	if c.inside != nil {
+		parent = &c.inside.node
+	}
+	g.span(sp, &c.node, parent)
 	g.outcomes[outcome]++
 	g.step(translate.Step{Metric: translate.MetricToolCalls, Value: 1, Tool: c.name, Label: outcome})
 	if c.measured && !s.estimated && c.start >= ordinalEnd && (c.result != nil || c.taskStatus != "") {
@@ -434,7 +456,7 @@ func (c *call) finish(outcome string, end int64) {
 			}
 		}
 	}
-	c.c, c.result = nil, nil
+	c.c, c.result, c.item, c.output = nil, nil, nil, nil
 	g.open--
 	s.settle(g)
 }

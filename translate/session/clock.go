@@ -54,6 +54,9 @@ type feed struct {
 	// decided says that the turn of the latest copy has ended: it is a copy for good.
 	decided bool
 
+	restates bool  // it only restates a rollout, which has the times
+	from, to int64 // times of its records, where it is a stream that a rollout may restate
+
 	process    int  // of the latest record, among those of the session that number their items; 0 = none yet
 	newProcess bool // a process began that told nothing yet
 	thread     thread
@@ -276,14 +279,14 @@ func (f *feed) end() {
 		f.fold(w, t, arrived)
 	}
 	f.passDoubts(nil)
-	if f.ordinal > 0 && f.ordinalsT == 0 {
+	if f.ordinal > 0 && f.ordinalsT == 0 && !f.restates {
 		f.ordinalsT, f.spread = f.src.info.ModTime, true
 		f.s.estimated = true
 	}
 }
 
 // resolved reports whether the feed's ordinals stand for times already.
-func (f *feed) resolved() bool { return f.ordinal == 0 || f.ordinalsT != 0 }
+func (f *feed) resolved() bool { return f.ordinal == 0 || f.ordinalsT != 0 || f.restates }
 
 // at is the time an ordinal stands for: the first time known, or its place in the file's length.
 func (f *feed) at(ordinal int64) int64 {

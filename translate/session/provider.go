@@ -16,6 +16,8 @@ func (s *session) provider(model string) string {
 	switch {
 	case s.format == translate.FormatCodexExec: // it has one provider and names no model
 		return "openai"
+	case s.format == translate.FormatCodexRollout && s.providerName == "":
+		return "openai"
 	case s.providerName != "":
 		return s.providerName
 	case ownRecords(s.format) && !strings.Contains(model, "claude"):

@@ -14,6 +14,7 @@ import (
 
 // response is one response of a model, however many rows it was written in.
 type response struct {
+	thread string // of a rollout, which its key is good within
 	id     string // what spans and logs are named after
 	key    string // provider's message id, "" when it has none
 	agent  *agent
@@ -158,7 +159,7 @@ func (s *session) openResponse(r *row, id, local string) *response {
 	if resp.loose = r.rec.Response != nil && r.rec.Response.Loose; !resp.loose {
 		resp.count()
 	}
-	if !r.g.keyed && ag.main {
+	if !r.g.keyed && ag.main && r.rec.Rollout == nil {
 		r.g.setKey(keyOf(id, r))
 		r.g.flush()
 	}

@@ -43,28 +43,32 @@ type session struct {
 	counted    bool // counted in agentstream.sessions
 	goesOn     bool // its first segments were closed and forgotten: this is no first segment
 
-	main      *agent
-	agents    map[string]*agent // by launching call id
-	agentIDs  map[string]*agent
-	agentList []*agent
-	calls     map[string][]*call  // calls by id, the latest last: open ones, and those that launched a subagent
-	issued    map[uint64]struct{} // calls by response and id
-	reissued  map[uint64]int      // how often an id of a loose call came again
-	finished  map[uint64]struct{} // ids of calls whose span is out
-	open      []*call             // open calls in the order of their first row
-	responses map[string]*response
-	unnamed   []*response       // complete but for the model, which the end of the run tells
-	abandoned int               // open calls that a prompt left behind
-	early     map[string]*early // results before their call
-	earlyList []string
-	tasks     map[string]*task
-	denied    map[string]bool
-	seen      map[uint64]struct{} // hashes of record uuids
-	ordinal   int                 // records so far: the source id of what has no id
-	turn      *response           // stands for the latest turn, in formats that tell no single responses
-	turns     int                 // how many responses stand for turns
-	processes int                 // how many processes numbered their items
-	highest   translate.Total     // of the thread's running totals
+	main       *agent
+	agents     map[string]*agent // by launching call id
+	agentIDs   map[string]*agent
+	agentList  []*agent
+	calls      map[string][]*call  // calls by id, the latest last: open ones, and those that launched a subagent
+	issued     map[uint64]struct{} // calls by response and id
+	reissued   map[uint64]int      // how often an id of a loose call came again
+	finished   map[uint64]struct{} // ids of calls whose span is out
+	open       []*call             // open calls in the order of their first row
+	responses  map[string]*response
+	unnamed    []*response       // complete but for the model, which the end of the run tells
+	abandoned  int               // open calls that a prompt left behind
+	early      map[string]*early // results before their call
+	earlyList  []string
+	tasks      map[string]*task
+	denied     map[string]bool
+	seen       map[uint64]struct{} // hashes of record uuids
+	ordinal    int                 // records so far: the source id of what has no id
+	turn       *response           // stands for the latest turn, in formats that tell no single responses
+	turns      int                 // how many responses stand for turns
+	processes  int                 // how many processes numbered their items
+	highest    translate.Total     // of the thread's running totals
+	streamed   translate.Total     // of those that a stream told
+	threads    map[string]*rolloutThread
+	threadList []*rolloutThread // in the order of their first row
+	fork       *fork
 
 	used      map[string]*usedModel   // by label
 	lines     []*translate.Diagnostic // before the first record
@@ -143,6 +147,13 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 
 // accept folds a record that is no copy.
 func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool) {
+	if rec.Rollout != nil && rec.Rollout.Inherited {
+		s.inherit(rec.Rollout)
+		return
+	}
+	if rec, t = s.restated(f, rec, t); rec == nil {
+		return
+	}
 	s.ordinal++
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
@@ -157,6 +168,9 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 		s.caller = f.src.caller
 	}
 
+	if rec.Rollout != nil && !rec.Agent.Main() {
+		s.threadAgent(rec, t)
+	}
 	ag := s.agentOf(rec, t)
 	s.correct(rec, ag)
 	g := s.segmentFor(rec, ag, t)
@@ -318,6 +332,9 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 // begin cuts: later rows of the main agent go into a new segment, linked to the one before.
 func (s *session) begin(rec *translate.Record, t int64, how cut) {
 	prev := s.cur
+	if th := s.threads[s.id]; th != nil {
+		s.endTurn(th)
+	}
 	s.complete(s.main)
 	s.turn = nil
 	prev.cut, prev.sized = true, how == bySize && prev.terminal == nil
@@ -367,6 +384,10 @@ func (s *session) opened(g *segment) {
 // payloads folds what the record carries.
 func (s *session) payloads(r *row) {
 	rec := r.rec
+	if rec.Rollout != nil {
+		s.rollout(r)
+		return
+	}
 	if rec.Start != nil {
 		s.startRecord(r)
 	}
@@ -399,8 +420,7 @@ func (s *session) payloads(r *row) {
 		taskOfAgent = s.task(r)
 	}
 	if rec.Compaction {
-		r.log(&translate.Log{Event: translate.EventCompaction, Severity: translate.SeverityInfo, Body: "conversation compacted"}, 0)
-		r.g.step(translate.Step{Metric: translate.MetricCompactions, Value: 1})
+		s.compaction(r)
 	}
 	if rec.Retry != nil {
 		r.ag.retries++
@@ -428,6 +448,11 @@ func (s *session) payloads(r *row) {
 		}
 		s.unknown(r, &rec.Unknowns[i], i)
 	}
+}
+
+func (s *session) compaction(r *row) {
+	r.log(&translate.Log{Event: translate.EventCompaction, Severity: translate.SeverityInfo, Body: "conversation compacted"}, 0)
+	r.g.step(translate.Step{Metric: translate.MetricCompactions, Value: 1})
 }
 
 func retryType(r *translate.Retry) string {
@@ -778,6 +803,9 @@ func (s *session) close() {
 	}
 	s.closed = true
 	end := s.latest
+	for _, th := range s.threadList {
+		s.endTurn(th)
+	}
 	for _, ag := range s.live() {
 		s.complete(ag)
 	}

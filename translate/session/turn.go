@@ -52,6 +52,7 @@ func (s *session) usageOf(r *row, rr *translate.Response) *translate.Usage {
 	if rr.Total == nil {
 		return rr.Usage
 	}
+	raise(&s.streamed, rr.Total)
 	return r.f.thread.advance(rr.Total, &s.highest)
 }
 
@@ -81,8 +82,12 @@ func (t *thread) advance(now, highest *translate.Total) *translate.Usage {
 			*fields(&t.last)[i] = *f
 		}
 	}
-	// Both kinds of cache are parts of the input.
-	u := &translate.Usage{Input: step.Input, CacheRead: step.CacheRead, CacheWrite: step.CacheWrite, Output: step.Output, Reasoning: step.Reasoning}
+	return usageIn(&step)
+}
+
+// usageIn is the usage that a total is the sum of. Both kinds of cache are parts of its input.
+func usageIn(t *translate.Total) *translate.Usage {
+	u := &translate.Usage{Input: t.Input, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite, Output: t.Output, Reasoning: t.Reasoning}
 	u.Input.V = max(0, u.Input.V-u.CacheRead.V-u.CacheWrite.V)
 	return u
 }
