@@ -5,7 +5,7 @@ OCB           = go run go.opentelemetry.io/collector/cmd/builder@v0.165.0
 FUZZTIME     ?= 30s
 BENCHTIME    ?= 1s
 
-.PHONY: all build test test-with-cover lint fmt tidy generate genotelcol otelcol-agents prices compare bench fuzz cases run run-replay
+.PHONY: all build test test-with-cover lint fmt tidy generate genotelcol otelcol-agents prices compare bench limits fuzz cases run run-replay
 
 all: lint test build
 
@@ -48,6 +48,9 @@ compare: ## our sums of testdata/compare beside those of ccusage; needs node and
 bench: ## decode, fold, output and whole replay, each beside its floor
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./translate/... ./internal/...
 
+limits: build ## the figures of docs/limits.md, on an idle machine
+	go run ./internal/limits
+
 fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for pkg in $$(go list ./...); do \
 	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
@@ -55,7 +58,8 @@ fuzz: ## every fuzz target for FUZZTIME
 	  done; done
 
 cases: ## the conformance suite, for the areas that this release claims
-	.ci/cases
+	go build -o bin/ ./cmd/otelcol-agents
+	../shared/cases/run --bin bin/otelcol-agents --area stream,private,codex,cline,rollout
 
 run: ## the collector with its embedded configuration
 	go run ./cmd/otelcol-agents
