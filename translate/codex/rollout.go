@@ -81,6 +81,7 @@ type entry struct {
 	item members // of an item_completed
 	rec  *translate.Record
 	ro   *translate.Rollout
+	bad  bool // a field that others depend on has a wrong type
 }
 
 // rowRule decodes one type of row.
@@ -207,6 +208,10 @@ func (d *RolloutDecoder) object(p jsontok.Part) {
 	} else {
 		d.strange(e, translate.UnknownRecordType)
 	}
+	if e.bad {
+		d.BadShape(p.Bytes, rec.Type)
+		return
+	}
 	d.Record(rec)
 }
 
@@ -272,7 +277,7 @@ func (e *entry) told() members {
 // meta decodes the row that names a thread.
 func (d *RolloutDecoder) meta(e *entry) {
 	if !decode.IsID(e.p.get("id")) {
-		d.report(e, translate.UnknownBadShape)
+		e.bad = true
 		return
 	}
 	t := &translate.Thread{
