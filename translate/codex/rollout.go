@@ -117,6 +117,7 @@ func init() {
 		"web_search_call":         (*RolloutDecoder).search,
 		"image_generation_call":   (*RolloutDecoder).imageGeneration,
 		"compaction":              (*RolloutDecoder).compaction,
+		"other":                   (*RolloutDecoder).unmapped,
 	}
 	events = map[string]rowRule{
 		"user_message":                 (*RolloutDecoder).userMessage,
@@ -143,6 +144,7 @@ func init() {
 		"collab_waiting_end":           (*RolloutDecoder).collabEvent,
 		"collab_close_end":             (*RolloutDecoder).collabEvent,
 		"collab_resume_end":            (*RolloutDecoder).collabEvent,
+		"thread_rolled_back":           (*RolloutDecoder).unmapped,
 		"entered_review_mode":          (*RolloutDecoder).review,
 		"exited_review_mode":           (*RolloutDecoder).review,
 	}

@@ -152,6 +152,7 @@ func TestRows(t *testing.T) {
 		"thread_settings_applied":       {ev(`"type":"thread_settings_applied","thread_id":"t"`), "other thread=t"},
 		"thread_name_updated":           {ev(`"type":"thread_name_updated","thread_name":"n"`), "other"},
 		"entered_review_mode":           {ev(`"type":"entered_review_mode"`), "review unknown:subtype"},
+		"thread_rolled_back":            {ev(`"type":"thread_rolled_back","num_turns":1`), "other unknown:subtype"},
 		"unknown event":                 {ev(`"type":"tomorrow"`), "other unknown:subtype new"},
 		"unknown row":                   {rowOf("tomorrow", `"a":1`), "other unknown:record_type new"},
 		"unknown response_item":         {ri(`"type":"tomorrow"`), "other unknown:subtype new"},
