@@ -62,6 +62,12 @@ func TestRolloutFolders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			outs := foldFiles(t, files, false)
 			check(t, outs)
+			said := render(t, outs)
+			for _, data := range files {
+				for _, text := range contents(data) {
+					assert.NotContains(t, said, text, "private by default")
+				}
+			}
 			b := otlp.NewBuilder(otlp.Options{})
 			traces, logs := b.Traces(outs), b.Logs(outs, modTime)
 			dir := filepath.Join("testdata", name)

@@ -81,6 +81,7 @@ type entry struct {
 	item members // of an item_completed
 	rec  *translate.Record
 	ro   *translate.Rollout
+	bad  bool // a field that others depend on has a wrong type
 }
 
 // rowRule decodes one type of row.
@@ -116,6 +117,7 @@ func init() {
 		"web_search_call":         (*RolloutDecoder).search,
 		"image_generation_call":   (*RolloutDecoder).imageGeneration,
 		"compaction":              (*RolloutDecoder).compaction,
+		"other":                   (*RolloutDecoder).unmapped,
 	}
 	events = map[string]rowRule{
 		"user_message":                 (*RolloutDecoder).userMessage,
@@ -142,6 +144,7 @@ func init() {
 		"collab_waiting_end":           (*RolloutDecoder).collabEvent,
 		"collab_close_end":             (*RolloutDecoder).collabEvent,
 		"collab_resume_end":            (*RolloutDecoder).collabEvent,
+		"thread_rolled_back":           (*RolloutDecoder).unmapped,
 		"entered_review_mode":          (*RolloutDecoder).review,
 		"exited_review_mode":           (*RolloutDecoder).review,
 	}
@@ -206,6 +209,10 @@ func (d *RolloutDecoder) object(p jsontok.Part) {
 		rule(d, e)
 	} else {
 		d.strange(e, translate.UnknownRecordType)
+	}
+	if e.bad {
+		d.BadShape(p.Bytes, rec.Type)
+		return
 	}
 	d.Record(rec)
 }
@@ -272,7 +279,7 @@ func (e *entry) told() members {
 // meta decodes the row that names a thread.
 func (d *RolloutDecoder) meta(e *entry) {
 	if !decode.IsID(e.p.get("id")) {
-		d.report(e, translate.UnknownBadShape)
+		e.bad = true
 		return
 	}
 	t := &translate.Thread{

@@ -133,7 +133,9 @@ func (l *lineage) follow(rec *translate.Record) {
 		}
 	case !l.begins(m):
 		l.inherits = l.inherits || m.ID != l.thread.ID
-		ro.Meta = nil
+		if l.inherits || l.first != 0 {
+			ro.Meta = nil
+		}
 	default:
 		*l = lineage{thread: m, first: rec.Time}
 		l.began = instant(m, rec.Time)

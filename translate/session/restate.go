@@ -21,10 +21,7 @@ const restateMargin = int64(2 * time.Second)
 func (s *session) restated(f *feed, rec *translate.Record, t int64) (*translate.Record, int64) {
 	switch {
 	case rec.Rollout != nil:
-		if rec.Agent.Main() && s.streamTold(t) && !states(rec.Rollout.Kind) {
-			return nil, 0
-		}
-		return rec, t
+		return s.beyondStream(rec, t), t
 	case f.src.info.Format != translate.FormatCodexExec:
 		return rec, t
 	case s.threads[s.id] != nil:
@@ -38,13 +35,22 @@ func (s *session) restated(f *feed, rec *translate.Record, t int64) (*translate.
 	return rec, t
 }
 
-// states reports whether a row says what a thread is like, or counts by what has been counted.
-func states(k translate.RolloutKind) bool {
-	switch k {
-	case translate.RolloutMeta, translate.RolloutContext, translate.RolloutTotal, translate.RolloutUsage:
-		return true
+// beyondStream is what a row adds to a stream: what the thread is like, how its turns stand, prompts, and usage,
+// which counts by what has been counted.
+func (s *session) beyondStream(rec *translate.Record, t int64) *translate.Record {
+	if !rec.Agent.Main() || !s.streamTold(t) {
+		return rec
 	}
-	return false
+	switch rec.Rollout.Kind {
+	case translate.RolloutMeta, translate.RolloutContext, translate.RolloutTotal, translate.RolloutUsage, translate.RolloutTurn,
+		translate.RolloutPrompt:
+		return rec
+	case translate.RolloutTurnEnd:
+		out := *rec
+		out.Failure = nil
+		return &out
+	}
+	return nil
 }
 
 // streamTold reports whether a stream of the session told what happened at that time. One without times

@@ -139,7 +139,7 @@ func (s *session) threadAgent(rec *translate.Record, t int64) {
 		s.start(t)
 		now = s.cur
 	}
-	s.subagent("", rec.Agent.ID).last = 0
+	s.subagent("", rec.Agent.ID)
 	s.cur = now
 }
 
@@ -239,7 +239,9 @@ func (s *session) rolloutTurnEnd(r *row, th *rolloutThread) {
 		r.ag.outcome = end
 		return
 	}
-	r.g.terminals++
+	if !s.streamTold(r.t) { // the stream told this one
+		r.g.terminals++
+	}
 	r.g.turn.end, r.g.turn.errType = end, t.ErrorType
 	r.g.reason = firstOf(t.Reason, r.g.reason)
 	if t.Cancelled {
@@ -458,6 +460,10 @@ func (s *session) rolloutPrompt(r *row, th *rolloutThread) {
 		return // the same, told again
 	}
 	th.asked = translate.Some(ro.Shape)
+	if s.streamTold(r.t) {
+		s.tellPrompt(r) // its stream has all else
+		return
+	}
 	if !th.events {
 		s.endTurn(th)
 	}

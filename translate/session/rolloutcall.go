@@ -234,54 +234,59 @@ func (s *session) threadStates(r *row, c *call, states []translate.AgentState) {
 // without one pair with them in order.
 type searches struct {
 	events, rows int
-	n            int
+	n            int // rows without an id that began a search
+}
+
+// search is what a web search is known by, "" for what only tells again of one that is known.
+func (th *rolloutThread) search(ro *translate.Rollout) string {
+	f := &th.found
+	row := ro.Shape == translate.ShapeRow
+	_, known := th.ended[hash(ro.ID)]
+	switch {
+	case ro.ID != "" && known:
+		if row {
+			f.events = max(0, f.events-1) // its event waits for no row without an id
+		}
+		return ""
+	case row && ro.ID == "" && f.events > 0:
+		f.events--
+		return ""
+	case !row && f.rows > 0:
+		f.rows--
+		th.ended[hash(ro.ID)] = struct{}{}
+		return ""
+	case row && ro.ID == "":
+		f.rows++
+		f.n++
+		return "search/" + itoa(f.n)
+	case !row:
+		f.events++
+	}
+	return ro.ID
 }
 
 // rolloutSearch folds a web search, once however many rows tell it.
 func (s *session) rolloutSearch(r *row, th *rolloutThread) {
 	ro, tc := r.rec.Rollout, &r.rec.Calls[0]
-	row := ro.Shape == translate.ShapeRow
 	th.items = true
-	if row {
+	switch {
+	case ro.Shape == translate.ShapeRow:
 		s.modelItem(r, th)
 		if r.ag.main {
 			r.g.turn.last = lastOther
 		}
-	} else if th.last == nil {
+	case th.last == nil:
 		th.last = r
 	}
-	f := &th.found
-	if ro.ID != "" {
-		if _, known := th.ended[hash(ro.ID)]; known {
-			if row {
-				f.events-- // it was no row without an id that the event waits for
-			}
-			return
-		}
-	}
-	switch {
-	case row && ro.ID == "" && f.events > 0:
-		f.events--
-		return
-	case !row && f.rows > 0:
-		f.rows--
-		th.ended[hash(ro.ID)] = struct{}{}
-		return
-	case row && ro.ID == "":
-		f.rows++
-	case !row:
-		f.events++
-	}
-	key := ro.ID
+	key := th.search(ro)
 	if key == "" {
-		f.n++
-		key = "search/" + itoa(f.n)
+		return
 	}
 	th.ended[hash(key)] = struct{}{}
-	c := s.threadCall(r, th, tc)
-	if c == nil {
-		return
+	named := *tc
+	named.ID = key // one without an id is known by its place
+	if c := s.threadCall(r, th, &named); c != nil {
+		c.c = tc
+		s.answer(c, &translate.Result{CallID: tc.ID, Outcome: translate.ToolOK, Success: translate.Some(true)}, r.t)
 	}
-	c.node.a = key
-	s.answer(c, &translate.Result{CallID: tc.ID, Outcome: translate.ToolOK, Success: translate.Some(true)}, r.t)
 }

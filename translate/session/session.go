@@ -479,17 +479,20 @@ func (s *session) startRecord(r *row) {
 }
 
 func (s *session) prompt(r *row) {
-	g := r.g
 	s.complete(s.main)
 	s.abandon(r.t)
-	g.prompts++
-	g.interrupted = false
+	r.g.interrupted = false
 	s.main.prompted = true
 	s.main.input = append(s.main.input, r.rec.Prompt.Text)
+	s.tellPrompt(r)
+}
+
+func (s *session) tellPrompt(r *row) {
 	l := &translate.Log{Event: translate.EventPrompt, Severity: translate.SeverityInfo, Body: "prompt"}
 	text(l, r.rec.Prompt.Text)
 	r.log(l, 0)
-	g.step(translate.Step{Metric: translate.MetricPrompts, Value: 1})
+	r.g.prompts++
+	r.g.step(translate.Step{Metric: translate.MetricPrompts, Value: 1})
 }
 
 // abandon marks the calls that a prompt leaves behind open.
