@@ -38,11 +38,13 @@ type Options struct {
 
 // decoders has what makes the decoder of each format.
 var decoders = map[translate.Format]func(decode.Options) Decoder{
-	translate.FormatClaudeCode:  func(o decode.Options) Decoder { return claude.NewDecoder(o) },
-	translate.FormatCline:       func(o decode.Options) Decoder { return cline.NewDecoder(o) },
-	translate.FormatClineLegacy: func(o decode.Options) Decoder { return cline.NewDecoder(o) },
-	translate.FormatCodexExec:   func(o decode.Options) Decoder { return codex.NewDecoder(o) },
-	translate.FormatGeneric:     func(o decode.Options) Decoder { return claude.NewGenericDecoder(o) },
+	translate.FormatClaudeCode:           func(o decode.Options) Decoder { return claude.NewDecoder(o) },
+	translate.FormatCline:                func(o decode.Options) Decoder { return cline.NewDecoder(o) },
+	translate.FormatClineLegacy:          func(o decode.Options) Decoder { return cline.NewDecoder(o) },
+	translate.FormatCodexExec:            func(o decode.Options) Decoder { return codex.NewDecoder(o) },
+	translate.FormatClaudeCodeTranscript: func(o decode.Options) Decoder { return claude.NewTranscriptDecoder(o) },
+
+	translate.FormatGeneric: func(o decode.Options) Decoder { return claude.NewGenericDecoder(o) },
 }
 
 // Decoder is a new decoder of a format, nil where there is none.

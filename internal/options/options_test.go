@@ -165,8 +165,8 @@ func TestSize(t *testing.T) {
 func TestFixed(t *testing.T) {
 	for name, want := range map[string][]translate.Format{
 		"auto":        nil,
-		"claude":      {translate.FormatClaudeCode},
-		"claude_code": {translate.FormatClaudeCode},
+		"claude":      {translate.FormatClaudeCode, translate.FormatClaudeCodeTranscript},
+		"claude_code": {translate.FormatClaudeCode, translate.FormatClaudeCodeTranscript},
 		"cline":       {translate.FormatCline, translate.FormatClineLegacy},
 		"codex":       {translate.FormatCodexExec},
 	} {

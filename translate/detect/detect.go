@@ -12,22 +12,23 @@ import (
 // Formats that are told apart although this release has no decoder for them; their callers use
 // translate.FormatGeneric, under the name that Agent gives.
 const (
-	FormatClaudeCodeTranscript translate.Format = "claude_code_transcript"
-	FormatCodexRollout         translate.Format = "codex_rollout"
-	FormatCopilotCLI           translate.Format = "copilot_cli"
-	FormatOpenCode             translate.Format = "opencode"
-	FormatCursor               translate.Format = "cursor"
-	FormatDroid                translate.Format = "droid"
-	FormatQwenCode             translate.Format = "qwen_code"
-	FormatAmp                  translate.Format = "amp"
-	FormatGeminiCLI            translate.Format = "gemini_cli"
-	FormatGoose                translate.Format = "goose"
-	FormatPi                   translate.Format = "pi"
+	FormatCodexRollout translate.Format = "codex_rollout"
+	FormatCopilotCLI   translate.Format = "copilot_cli"
+	FormatOpenCode     translate.Format = "opencode"
+	FormatCursor       translate.Format = "cursor"
+	FormatDroid        translate.Format = "droid"
+	FormatQwenCode     translate.Format = "qwen_code"
+	FormatAmp          translate.Format = "amp"
+	FormatGeminiCLI    translate.Format = "gemini_cli"
+	FormatGoose        translate.Format = "goose"
+	FormatPi           translate.Format = "pi"
 )
 
 var agents = map[translate.Format]string{
-	translate.FormatClaudeCode:  "claude-code",
-	FormatClaudeCodeTranscript:  "claude-code",
+	translate.FormatClaudeCode: "claude-code",
+
+	translate.FormatClaudeCodeTranscript: "claude-code",
+
 	translate.FormatCodexExec:   "codex",
 	FormatCodexRollout:          "codex",
 	translate.FormatCline:       "cline",
@@ -139,7 +140,7 @@ func (d *Detector) part(p jsontok.Part) {
 		d.message = true
 		d.suggest(FormatGoose)
 	case f.sessionIDCamel:
-		d.suggest(FormatClaudeCodeTranscript)
+		d.suggest(translate.FormatClaudeCodeTranscript)
 	case f.typ == "system" && f.sessionID != "":
 		d.suggest(translate.FormatClaudeCode)
 	}

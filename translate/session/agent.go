@@ -46,6 +46,8 @@ type agent struct {
 	sent        bool
 	listed      bool // in the session's list of agents that are not sent
 	workflow    bool
+	spoke       bool // a row of its own was read
+	began       int  // ordinal of its first row, of one without an id
 }
 
 func (ag *agent) touch(t int64) {
@@ -94,7 +96,12 @@ func (s *session) agentOf(rec *translate.Record, t int64) *agent {
 		s.cur = s.newSegment(t, nil, rec)
 		s.start(t)
 	}
-	ag := s.subagent(rec.Agent.Parent, rec.Agent.ID)
+	ag := s.chain(rec)
+	if ag == nil {
+		ag = s.subagent(rec.Agent.Parent, rec.Agent.ID)
+	}
+	ag.place(t)
+	ag.spoke = true
 	if rec.Agent.Type != "" {
 		ag.name(rec.Agent.Type)
 	}
@@ -191,6 +198,7 @@ func (ag *agent) attach(c *call) {
 		return // what of it is out already stands in another trace: it stays standalone there
 	}
 	ag.launcher, ag.parent, c.child = c, c.agent, ag
+	ag.s.linked = true
 	if ag.seg != c.seg {
 		ag.seg.open--
 		c.seg.open++

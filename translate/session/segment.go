@@ -71,6 +71,7 @@ type segment struct {
 	prompts, terminals int64
 	terminal           *translate.Terminal // the last one that decides
 	terminalAt         int64               // 0 = none, or no linger runs
+	talk               talk                // the last row of the main agent's conversation in a transcript
 	interrupted        bool                // the last row of the main agent is an interruption
 	mode, reason       string
 	apiDuration        translate.Opt[int64]
@@ -281,6 +282,8 @@ func (g *segment) outcome() (outcome, errType string) {
 		return translate.OutcomeCancelled, ""
 	case t != nil:
 		return translate.OutcomeError, t.ErrorType
+	case g.talk.kind != talkNone:
+		return g.talk.outcome()
 	case g.interrupted:
 		return translate.OutcomeCancelled, ""
 	case !hasTerminal(g.s.format) || g.sized:
@@ -336,6 +339,9 @@ func (g *segment) send() {
 	}
 	if sp.Error && s.a.cfg.Capture.Responses && g.terminal != nil {
 		sp.Message = g.terminal.Text.Content
+	}
+	if g.link == nil && g.n == 0 && s.forked != nil && !s.forked.quiet {
+		g.link = s.forked.rootRef(translate.LinkForkedFrom)
 	}
 	if g.link != nil {
 		sp.Links = []translate.Link{*g.link}

@@ -27,7 +27,11 @@ type session struct {
 	derived  bool
 	lateID   string
 	origin   *translate.Link // what the first segment links to
-	caller   *translate.Context
+	forked   *segment        // of another session: what was copied last before the first row of its own
+	number   uint32          // among the owners of ids
+	// transcribed says that a transcript feeds the session.
+	transcribed bool
+	caller      *translate.Context
 
 	unresolved int // feeds whose ordinals do not stand for times yet: 0 or 1
 	estimated  bool
@@ -58,12 +62,15 @@ type session struct {
 	earlyList []string
 	tasks     map[string]*task
 	denied    map[string]bool
-	seen      map[uint64]struct{} // hashes of record uuids
-	ordinal   int                 // records so far: the source id of what has no id
-	turn      *response           // stands for the latest turn, in formats that tell no single responses
-	turns     int                 // how many responses stand for turns
-	processes int                 // how many processes numbered their items
-	highest   translate.Total     // of the thread's running totals
+	chains    map[uint64]*agent // subagents without an id by the rows that they wrote
+	waiting   []waiting         // rows of subagents whose launcher is not known
+	linked    bool              // some of them may be known since these were looked at last
+	queue     []queued          // what waits for the main agent
+	ordinal   int               // records so far: the source id of what has no id
+	turn      *response         // stands for the latest turn, in formats that tell no single responses
+	turns     int               // how many responses stand for turns
+	processes int               // how many processes numbered their items
+	highest   translate.Total   // of the thread's running totals
 
 	used      map[string]*usedModel   // by label
 	lines     []*translate.Diagnostic // before the first record
@@ -108,7 +115,7 @@ func newSession(a *Assembler, key sessionKey, src *Source) *session {
 		a: a, agent: key.agent, id: key.id, format: src.info.Format, caller: src.caller,
 		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, reissued: map[uint64]int{}, finished: map[uint64]struct{}{},
 		responses: map[string]*response{}, early: map[string]*early{}, tasks: map[string]*task{},
-		denied: map[string]bool{}, used: map[string]*usedModel{}, seen: map[uint64]struct{}{},
+		denied: map[string]bool{}, used: map[string]*usedModel{}, chains: map[uint64]*agent{},
 	}
 	s.main = &agent{s: s, main: true, typ: key.agent}
 	return s
@@ -123,19 +130,26 @@ func (s *session) resource() *translate.Resource {
 
 // record folds one record whose time is known (or an ordinal that stands for it).
 func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool) {
-	if rec.UUID != "" && rec.Chunk == nil {
-		h := hash(rec.UUID)
-		if _, dup := s.seen[h]; dup {
-			return
-		}
-		s.seen[h] = struct{}{}
-	} else if rec.UUID == "" && rec.Hash != 0 {
+	if rec.UUID == "" && rec.Hash != 0 {
 		if f.copied(rec, t, measured) {
 			return
 		}
 		for _, h := range f.takeHeld() {
-			s.accept(f, h.rec, h.t, h.measured)
+			s.admit(f, h.rec, h.t, h.measured)
 		}
+	}
+	s.admit(f, rec, t, measured)
+}
+
+// admit accepts a record unless it came before or has to wait.
+func (s *session) admit(f *feed, rec *translate.Record, t int64, measured bool) {
+	if s.repeats(f, rec) {
+		return
+	}
+	f.sidecar(rec)
+	if s.waits(f, rec) {
+		s.waiting = append(s.waiting, waiting{f, dated{rec: rec, t: t, measured: measured}})
+		return
 	}
 	s.accept(f, rec, t, measured)
 }
@@ -151,6 +165,7 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 	if s.unresolved == 0 && !f.resolved() {
 		s.unresolved = 1
 	}
+	s.transcribed = s.transcribed || f.transcript()
 	s.facts(rec)
 	if s.caller == nil {
 		s.caller = f.src.caller
@@ -171,6 +186,7 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 		g = nil
 	}
 	s.payloads(r)
+	s.converse(r)
 	if g != nil {
 		g.touch(t)
 	}
@@ -181,6 +197,7 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 	if s.unresolved != 0 && f.ordinalsT != 0 {
 		s.settleTimes()
 	}
+	s.letGo(false)
 }
 
 // row is a record on its way through the session.
@@ -397,6 +414,10 @@ func (s *session) payloads(r *row) {
 	if rec.Task != nil {
 		taskOfAgent = s.task(r)
 	}
+	s.ends(r)
+	if rec.Queue != nil {
+		s.enqueue(r)
+	}
 	if rec.Compaction {
 		r.log(&translate.Log{Event: translate.EventCompaction, Severity: translate.SeverityInfo, Body: "conversation compacted"}, 0)
 		r.g.step(translate.Step{Metric: translate.MetricCompactions, Value: 1})
@@ -453,15 +474,20 @@ func (s *session) startRecord(r *row) {
 }
 
 func (s *session) prompt(r *row) {
-	g := r.g
 	s.complete(s.main)
 	s.abandon(r.t)
+	r.g.interrupted = false
+	s.prompted(r, r.rec.Prompt)
+}
+
+// prompted counts a prompt.
+func (s *session) prompted(r *row, p *translate.Prompt) {
+	g := r.g
 	g.prompts++
-	g.interrupted = false
 	s.main.prompted = true
-	s.main.input = append(s.main.input, r.rec.Prompt.Text)
+	s.main.input = append(s.main.input, p.Text)
 	l := &translate.Log{Event: translate.EventPrompt, Severity: translate.SeverityInfo, Body: "prompt"}
-	text(l, r.rec.Prompt.Text)
+	text(l, p.Text)
 	r.log(l, 0)
 	g.step(translate.Step{Metric: translate.MetricPrompts, Value: 1})
 }
@@ -581,7 +607,7 @@ func (s *session) terminal(r *row) {
 	}
 	late := t.Failed && t.Turns.V <= 0 && s.succeeded()
 	g.act()
-	if hasTerminal(s.format) { // elsewhere the usage of the last response may still come
+	if hasTerminal(r.f.src.info.Format) { // elsewhere the usage of the last response may still come
 		for _, ag := range s.live() {
 			s.complete(ag)
 		}
@@ -769,12 +795,13 @@ func (s *session) resolveSpan(first, last int64) (from, to int64) {
 
 // close ends every open unit and sends the roots.
 func (s *session) close() {
-	if s.closed || s.cur == nil {
+	if s.closed && len(s.waiting) == 0 || s.cur == nil && len(s.waiting) == 0 {
 		return
 	}
 	for _, f := range s.feeds {
 		f.passDoubts(nil)
 	}
+	s.letGo(true)
 	s.closed = true
 	end := s.latest
 	for _, ag := range s.live() {
@@ -812,6 +839,9 @@ func (s *session) close() {
 
 // due closes by the clock (see Assembler.Due).
 func (s *session) due(now int64) {
+	if s.late() && !s.behind() {
+		s.catchUp()
+	}
 	if s.closed || s.cur == nil || s.cur.quiet && !s.cur.started || !s.clocked {
 		return
 	}
