@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 	}, c)
 	require.NoError(t, c.Check())
 	assert.Equal(t, translate.Capture{Prompts: true, Raw: true}, c.Captured())
-	assert.Equal(t, []translate.Format{translate.FormatClaudeCode}, c.Fixed())
+	assert.Equal(t, []translate.Format{translate.FormatClaudeCode, translate.FormatClaudeCodeTranscript}, c.Fixed())
 	c.Format = "codex"
 	require.NoError(t, c.Check())
 	assert.Equal(t, []translate.Format{translate.FormatCodexExec}, c.Fixed())

@@ -25,6 +25,7 @@ type Decoder struct {
 
 	args  args // of the block that was read last
 	texts []jsontok.Value
+	media bool // of the texts: an image or a document stood beside them
 }
 
 // NewDecoder returns a decoder of Claude Code's streams.
@@ -44,7 +45,7 @@ func newDecoder(opt Options, records map[string]rule, known func([]jsontok.Membe
 // byte order mark. Decode never fails: what is no record becomes a diagnostic.
 func (d *Decoder) Decode(line []byte, out []translate.Decoded) []translate.Decoded {
 	out = d.Line(line, out)
-	d.args = args{}
+	d.args, d.media = args{}, false
 	clear(d.texts[:cap(d.texts)])
 	if cap(d.texts) > decode.MaxKept {
 		d.texts = nil

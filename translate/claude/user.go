@@ -22,7 +22,7 @@ func (d *Decoder) user(r *row, rec *translate.Record) bool {
 			continue
 		}
 		content = o.Kind()
-		d.texts, rec.Results, rec.Unknowns = d.texts[:0], nil, nil
+		d.texts, d.media, rec.Results, rec.Unknowns = d.texts[:0], false, nil, nil
 		if content == jsontok.String {
 			d.texts = append(d.texts, o.Value())
 		} else {
@@ -57,6 +57,7 @@ func (d *Decoder) userBlocks(rec *translate.Record, a jsontok.Array) {
 		case string(typ) == "text" && p.text.Kind() == jsontok.String:
 			d.texts = append(d.texts, p.text)
 		default:
+			d.media = d.media || string(typ) == "image" || string(typ) == "document"
 			rec.Unknowns = append(rec.Unknowns, d.unknownBlock(translate.UnknownBlock, &p))
 		}
 	}
@@ -96,6 +97,9 @@ func (d *Decoder) resultMeta(v jsontok.Value, results []translate.Result) {
 func (d *Decoder) judge(r *row, rec *translate.Record) {
 	human := len(rec.Results) == 0 && d.fromPerson(r, rec)
 	rec.Prompt, rec.Interrupt = d.prompt(human)
+	if human && d.media && len(d.texts) == 0 {
+		rec.Prompt = &translate.Prompt{} // a picture alone asks, too
+	}
 	if rec.Prompt != nil {
 		rec.Prompt.Replay = r.fields[fReplay].True()
 	}

@@ -100,8 +100,10 @@ func (s *session) agentOf(rec *translate.Record, t int64) *agent {
 	if ag == nil {
 		ag = s.subagent(rec.Agent.Parent, rec.Agent.ID)
 	}
-	ag.place(t)
-	ag.spoke = true
+	if rec.Agent.Sidechain {
+		ag.place(t)
+		ag.spoke = true
+	}
 	if rec.Agent.Type != "" {
 		ag.name(rec.Agent.Type)
 	}
