@@ -97,7 +97,7 @@ func (d *Decoder) resultMeta(v jsontok.Value, results []translate.Result) {
 func (d *Decoder) judge(r *row, rec *translate.Record) {
 	human := len(rec.Results) == 0 && d.fromPerson(r, rec)
 	rec.Prompt, rec.Interrupt = d.prompt(human)
-	if human && d.media && len(d.texts) == 0 {
+	if d.transcript && human && d.media && len(d.texts) == 0 {
 		rec.Prompt = &translate.Prompt{} // a picture alone asks, too
 	}
 	if rec.Prompt != nil {
