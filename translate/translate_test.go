@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,7 +64,7 @@ type settings struct {
 }
 
 func settingsOf(name string) settings {
-	return settings{capture: captured[name], turn: strings.HasPrefix(name, "turn-mode")}
+	return settings{capture: captured[name], turn: strings.HasPrefix(path.Base(name), "turn-mode")}
 }
 
 // fold reads one stream from its bytes, as replay does with a file.
@@ -97,7 +99,7 @@ func read(t testing.TB, a *session.Assembler, data []byte, set settings, live bo
 		units = dec.Decode(bytes.Clone(line), units[:0])
 		for i := range units {
 			r := units[i].Record
-			if !named && r != nil && r.Context == nil {
+			if !named && r != nil && r.Context == nil && r.Sidecar == nil {
 				src.Derive(ids.Session(agent, line))
 				named = true
 			}
@@ -115,6 +117,8 @@ var decoders = map[translate.Format]func(decode.Options) lineDecoder{
 	translate.FormatCline:       func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
 	translate.FormatClineLegacy: func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
 	translate.FormatCodexExec:   func(o decode.Options) lineDecoder { return codex.NewDecoder(o) },
+
+	translate.FormatClaudeCodeTranscript: func(o decode.Options) lineDecoder { return claude.NewTranscriptDecoder(o) },
 }
 
 type lineDecoder interface {
@@ -158,6 +162,7 @@ func situations(t testing.TB) map[string][]byte {
 			out[name] = data
 		}
 	}
+	maps.Copy(out, transcripts(t))
 	require.NotEmpty(t, out)
 	return out
 }

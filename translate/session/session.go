@@ -355,9 +355,10 @@ func (s *session) callerOf() *translate.Context {
 	return s.caller
 }
 
-// settle sends the root of a cut segment once nothing of it is open.
+// settle sends the root of a cut segment once nothing of it is open. Of transcripts there may be files of
+// subagents that are not read yet (see catchUp).
 func (s *session) settle(g *segment) {
-	if g.cut && g.open == 0 {
+	if g.cut && g.open == 0 && !s.transcribed {
 		g.send()
 	}
 }
@@ -839,7 +840,7 @@ func (s *session) close() {
 
 // due closes by the clock (see Assembler.Due).
 func (s *session) due(now int64) {
-	if s.late() && !s.behind() {
+	if (s.transcribed && !s.closed || len(s.waiting) > 0) && !s.behind() {
 		s.catchUp()
 	}
 	if s.closed || s.cur == nil || s.cur.quiet && !s.cur.started || !s.clocked {

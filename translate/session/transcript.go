@@ -251,25 +251,17 @@ func (ag *agent) lags() bool {
 	return false
 }
 
-// late reports whether something waits for rows that may be on their way.
-func (s *session) late() bool {
-	if len(s.waiting) > 0 {
-		return true
-	}
-	for _, ag := range s.agentList {
-		if ag.ended && !ag.sent {
-			return true
-		}
-	}
-	return false
-}
-
-// catchUp ends the waiting: nothing more is on its way.
+// catchUp ends the waiting for rows that may be on their way: nothing more is.
 func (s *session) catchUp() {
 	s.letGo(true)
 	for _, ag := range s.live() {
 		if !ag.main && ag.ended && !ag.sent && ag.launcher != nil && ag.launcher.done {
 			ag.finish(ag.last)
+		}
+	}
+	for _, g := range s.segs {
+		if g.cut && g.open == 0 {
+			g.send()
 		}
 	}
 }
