@@ -85,6 +85,7 @@ func identified(rr *translate.Response) bool {
 
 // copied folds a row of another session: it says nothing new, but where this session comes from.
 func (s *session) copied(f *feed, rec *translate.Record, from *session) {
+	f.copies = true
 	s.facts(rec)
 	if rr := rec.Response; rr != nil {
 		for i := range rr.Blocks {

@@ -143,7 +143,7 @@ func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool)
 
 // admit accepts a record unless it came before or has to wait.
 func (s *session) admit(f *feed, rec *translate.Record, t int64, measured bool) {
-	if s.repeats(f, rec) {
+	if s.repeats(f, rec) || f.copiedTake(rec) {
 		return
 	}
 	f.sidecar(rec)
@@ -197,6 +197,7 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 	if s.unresolved != 0 && f.ordinalsT != 0 {
 		s.settleTimes()
 	}
+	f.own(rec, t)
 	s.letGo(false)
 }
 

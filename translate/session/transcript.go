@@ -275,3 +275,20 @@ func (f *feed) sidecar(rec *translate.Record) {
 	rec.Agent.Parent = firstOf(rec.Agent.Parent, sc.CallID)
 	rec.Agent.Type = firstOf(rec.Agent.Type, sc.AgentType)
 }
+
+// own notes that a record was the session's own. Untimed ones that stood before it take its time.
+func (f *feed) own(rec *translate.Record, t int64) {
+	if f.owned || rec.Time == 0 || !f.transcript() {
+		return
+	}
+	f.owned = true
+	for _, w := range f.takeWaiting() {
+		f.fold(w, t, false)
+	}
+}
+
+// copiedTake reports whether a record takes out of the queue what another session has: it has no id to
+// know a copy by, but stands among copies.
+func (f *feed) copiedTake(rec *translate.Record) bool {
+	return rec.Queue != nil && rec.Queue.Op != translate.QueueAdd && f.copies && !f.owned
+}
