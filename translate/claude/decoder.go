@@ -95,7 +95,7 @@ var records = map[string]rule{
 	decode.ContextType:   (*Decoder).context,
 }
 
-var genericRecords = map[string]rule{decode.ContextType: (*Decoder).context}
+var genericRecords = map[string]rule{decode.ContextType: (*Decoder).context, SidecarType: (*Decoder).sidecar}
 
 // knownIn tells records from blocks and other objects when a line is broken.
 func knownIn(records map[string]rule) func([]jsontok.Member) bool {

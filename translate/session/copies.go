@@ -74,6 +74,7 @@ func (s *session) repeats(f *feed, rec *translate.Record) bool {
 		s.copied(f, rec, from)
 	case known:
 		s.again(f, rec)
+		s.recall(f, rec)
 	}
 	return true
 }

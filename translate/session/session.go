@@ -31,6 +31,7 @@ type session struct {
 	number   uint32          // among the owners of ids
 	// transcribed says that a transcript feeds the session.
 	transcribed bool
+	caughtUp    bool // nothing waits for rows that may be on their way
 	caller      *translate.Context
 
 	unresolved int // feeds whose ordinals do not stand for times yet: 0 or 1
@@ -149,6 +150,7 @@ func (s *session) admit(f *feed, rec *translate.Record, t int64, measured bool) 
 	f.sidecar(rec)
 	if s.waits(f, rec) {
 		s.waiting = append(s.waiting, waiting{f, dated{rec: rec, t: t, measured: measured}})
+		s.caughtUp = false
 		return
 	}
 	s.accept(f, rec, t, measured)
@@ -157,6 +159,7 @@ func (s *session) admit(f *feed, rec *translate.Record, t int64, measured bool) 
 // accept folds a record that is no copy.
 func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool) {
 	s.ordinal++
+	s.caughtUp = false
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
 	s.folded = s.a.now
@@ -841,7 +844,7 @@ func (s *session) close() {
 
 // due closes by the clock (see Assembler.Due).
 func (s *session) due(now int64) {
-	if (s.transcribed && !s.closed || len(s.waiting) > 0) && !s.behind() {
+	if s.caughtUp = s.caughtUp || !s.transcribed && len(s.waiting) == 0; !s.caughtUp && !s.behind() {
 		s.catchUp()
 	}
 	if s.closed || s.cur == nil || s.cur.quiet && !s.cur.started || !s.clocked {

@@ -14,6 +14,7 @@ import (
 // how a segment ended (telemetry contract, ruling 29).
 type talk struct {
 	kind talkKind
+	t    int64
 	resp *response
 	err  string
 }
@@ -46,30 +47,60 @@ func (k *talk) outcome() (outcome, errType string) {
 // converse notes what a row is in the main agent's conversation. Bookkeeping and what the program filled
 // in is nothing.
 func (s *session) converse(r *row) {
-	rec := r.rec
 	if !r.f.transcript() {
 		return
 	}
-	if rr := rec.Response; rr != nil && !rr.Synthetic {
-		if resp := s.responses[firstOf(rr.ID, rec.UUID, r.source)]; resp != nil {
-			for i := range rr.Blocks {
-				resp.called = resp.called || rr.Blocks[i].Kind == translate.BlockCall
-			}
-			if r.ag.main {
-				r.g.talk = talk{kind: talkResponse, resp: resp}
-			}
-		}
+	if resp := s.responses[responseOf(r)]; resp != nil {
+		resp.noteCalls(r.rec.Response)
 	}
-	if !r.ag.main {
+	if r.ag.main {
+		r.g.talk.note(r.rec, s.responses[responseOf(r)], r.t)
+	}
+}
+
+// responseOf is what the response of a row is known by, "" for a row without one.
+func responseOf(r *row) string {
+	if rr := r.rec.Response; rr != nil && !rr.Synthetic {
+		return firstOf(rr.ID, r.rec.UUID, r.source)
+	}
+	return ""
+}
+
+// noteCalls notes whether a row has calls that the agent runs.
+func (resp *response) noteCalls(rr *translate.Response) {
+	for i := range rr.Blocks {
+		resp.called = resp.called || rr.Blocks[i].Kind == translate.BlockCall
+	}
+}
+
+// note takes a row of the main agent for the last one.
+func (k *talk) note(rec *translate.Record, resp *response, t int64) {
+	switch {
+	case resp != nil:
+		*k = talk{kind: talkResponse, resp: resp, t: t}
+	case rec.Response != nil && rec.Response.APIError:
+		*k = talk{kind: talkError, err: apiErrorType(rec.Response), t: t}
+	case rec.Interrupt:
+		*k = talk{kind: talkInterruption, t: t}
+	case len(rec.Results) > 0, rec.Prompt != nil:
+		*k = talk{kind: talkOther, t: t}
+	}
+}
+
+// recall folds what a repeated row of a transcript is in the conversation: a stream may have had it first,
+// which does not tell that. A copy that is read later is no news.
+func (s *session) recall(f *feed, rec *translate.Record) {
+	if !f.transcript() || rec.Time == 0 || len(s.segs) == 0 {
 		return
 	}
-	switch {
-	case rec.Response != nil && rec.Response.APIError:
-		r.g.talk = talk{kind: talkError, err: apiErrorType(rec.Response)}
-	case rec.Interrupt:
-		r.g.talk = talk{kind: talkInterruption}
-	case len(rec.Results) > 0, rec.Prompt != nil:
-		r.g.talk = talk{kind: talkOther}
+	var resp *response
+	if rr := rec.Response; rr != nil && !rr.Synthetic && rr.ID != "" {
+		if resp = s.responses[rr.ID]; resp != nil {
+			resp.noteCalls(rr)
+		}
+	}
+	if g := s.segmentAt(rec.Time); rec.Agent.Main() && rec.Time >= g.talk.t {
+		g.talk.note(rec, resp, rec.Time)
 	}
 }
 
@@ -264,6 +295,7 @@ func (s *session) catchUp() {
 			g.send()
 		}
 	}
+	s.caughtUp = true
 }
 
 // sidecar completes a subagent's row with what the file beside its transcript tells.
