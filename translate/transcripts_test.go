@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -247,4 +248,59 @@ func TestStreamAndTranscript(t *testing.T) {
 			assert.Empty(t, chats, "the transcript alone gives other spans")
 		})
 	}
+}
+
+// TestBrokenStream: the transcript tells how a session ended whose stream broke off (ruling 37).
+func TestBrokenStream(t *testing.T) {
+	var stream []byte
+	for line := range bytes.Lines(readFile(t, "../testdata/claude/plain-run.jsonl")) {
+		if !bytes.Contains(line, []byte(`"type":"result"`)) {
+			stream = append(stream, line...)
+		}
+	}
+	outcome := func(sources ...[]byte) string {
+		for _, out := range foldSources(t, settings{}, sources...) {
+			if out.Span != nil && out.Span.Root != nil {
+				return out.Span.Root.Outcome + " " + out.Span.ErrType
+			}
+		}
+		return ""
+	}
+	kept := asTranscript(t, stream)
+	assert.Equal(t, "incomplete incomplete_stream", outcome(stream))
+	assert.Equal(t, "success ", outcome(kept...))
+	assert.Equal(t, "success ", outcome(append([][]byte{stream}, kept...)...))
+	assert.Equal(t, "success ", outcome(append(slices.Clone(kept), stream)...))
+}
+
+// TestMaxAge: what is too old leaves nothing but what something younger points at.
+func TestMaxAge(t *testing.T) {
+	data := readFile(t, transcriptsDir+"/turn-mode-agents/s.jsonl")
+	began := time.Date(2026, 10, 11, 9, 0, 0, 0, time.UTC)
+	young := func(now time.Time, maxAge time.Duration, turn bool) []translate.Output {
+		cfg := session.NewConfig()
+		cfg.MaxAge, cfg.Turn = maxAge, turn
+		a := session.New(cfg)
+		a.At(now.UnixNano())
+		read(t, a, data, settings{}, false)
+		a.Close()
+		return a.Take()
+	}
+	assert.Equal(t, spanIDs(young(began, 0, false)), spanIDs(young(began, time.Hour, false)), "nothing is old")
+	assert.Empty(t, young(began.Add(24*time.Hour), time.Hour, false), "everything is")
+
+	all, some := young(began, 0, true), young(began.Add(time.Hour), time.Hour-70*time.Second, true)
+	check := func(outs []translate.Output) (spans, links int) {
+		for i := range outs {
+			if sp := outs[i].Span; sp != nil {
+				spans++
+				links += len(sp.Links)
+			}
+		}
+		return spans, links
+	}
+	spans, links := check(all)
+	assert.Equal(t, []int{9, 2}, []int{spans, links})
+	spans, links = check(some)
+	assert.Equal(t, []int{4, 1}, []int{spans, links}, "the last two turns, the first of which links to nothing")
 }

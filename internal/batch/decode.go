@@ -32,6 +32,8 @@ type Options struct {
 	Fixed []translate.Format
 	// Decode is what decoders keep of content; its MaxTime is set here.
 	Decode decode.Options
+	// MaxAge is the age from which records of files are counted as too old; 0 = none is.
+	MaxAge time.Duration
 	// Now is the clock that tells times in the future from others.
 	Now func() time.Time
 }
@@ -45,6 +47,14 @@ var decoders = map[translate.Format]func(decode.Options) Decoder{
 	translate.FormatClaudeCodeTranscript: func(o decode.Options) Decoder { return claude.NewTranscriptDecoder(o) },
 
 	translate.FormatGeneric: func(o decode.Options) Decoder { return claude.NewGenericDecoder(o) },
+}
+
+// oldest is the earliest time that is not too old, in Unix nanoseconds; 0 = any.
+func (o *Options) oldest(now time.Time) int64 {
+	if o.MaxAge == 0 {
+		return 0
+	}
+	return now.Add(-o.MaxAge).UnixNano()
 }
 
 // Decoder is a new decoder of a format, nil where there is none.
@@ -111,7 +121,7 @@ func (d *Decoders) run() {
 				dec = aged{d.options.Decoder(b.format), now}
 				used[b.format] = dec
 			}
-			b.decode(dec)
+			b.decode(dec, d.options.oldest(now))
 		}
 	}
 }

@@ -31,7 +31,10 @@ type session struct {
 	number   uint32          // among the owners of ids
 	// transcribed says that a transcript feeds the session.
 	transcribed bool
-	caughtUp    bool // nothing waits for rows that may be on their way
+	lively      bool  // a live source feeds it
+	at          int64 // time of what is folded
+	agedOut     bool  // that it is active was too old to be told
+	caughtUp    bool  // nothing waits for rows that may be on their way
 	caller      *translate.Context
 
 	unresolved int // feeds whose ordinals do not stand for times yet: 0 or 1
@@ -160,6 +163,7 @@ func (s *session) admit(f *feed, rec *translate.Record, t int64, measured bool) 
 func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool) {
 	s.ordinal++
 	s.caughtUp = false
+	s.at, s.lively = t, s.lively || f.src.info.Live
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
 	s.folded = s.a.now
@@ -344,7 +348,7 @@ func (s *session) begin(rec *translate.Record, t int64, how cut) {
 	s.broken = false
 	s.caller = s.callerOf()
 	g := s.newSegment(t, prev, rec)
-	g.link = prev.rootRef(translate.LinkContinues)
+	g.link, g.before = prev.rootRef(translate.LinkContinues), prev
 	s.cur = g
 	s.closed = false
 	s.settle(prev)
@@ -809,6 +813,7 @@ func (s *session) close() {
 	s.letGo(true)
 	s.closed = true
 	end := s.latest
+	s.at = end
 	for _, ag := range s.live() {
 		s.complete(ag)
 	}
