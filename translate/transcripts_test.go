@@ -304,3 +304,29 @@ func TestMaxAge(t *testing.T) {
 	spans, links = check(some)
 	assert.Equal(t, []int{4, 1}, []int{spans, links}, "the last two turns, the first of which links to nothing")
 }
+
+// TestManyRowsWithoutALauncher: what waits for a launcher is bounded, and comes in its order.
+func TestManyRowsWithoutALauncher(t *testing.T) {
+	const rows = 1<<14 + 100
+	var data []byte
+	for i := range rows {
+		data = fmt.Appendf(data, `{"type":"assistant","sessionId":"s","uuid":"u%d","isSidechain":true,"agentId":"a%d","timestamp":%q,"message":{"id":"m%d","model":"claude-sonnet-5","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}`+"\n",
+			i, i%2, time.Date(2026, 10, 20, 9, 0, 0, i*int(time.Millisecond), time.UTC).Format(time.RFC3339Nano), i)
+	}
+	cfg := session.NewConfig()
+	a := session.New(cfg)
+	read(t, a, data, settings{}, false)
+	early := a.Take()
+	require.NotEmpty(t, early, "nothing went out before the end")
+	a.Close()
+	outs := append(early, a.Take()...)
+	assert.Len(t, slices.Compact(spanIDs(outs)), rows+3)
+	last := int64(0)
+	for i := range outs {
+		if sp := outs[i].Span; sp != nil && sp.Chat != nil {
+			require.LessOrEqual(t, last, sp.End)
+			last = sp.End
+		}
+	}
+	assert.EqualValues(t, rows, tokenSum(outs)["claude-sonnet-5"].Input)
+}

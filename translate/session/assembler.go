@@ -26,6 +26,7 @@ type Assembler struct {
 	resources map[translate.Resource]*translate.Resource
 	registers registers
 	owners    owners
+	waiting   int // rows that wait in sessions
 	sources   int
 	evicted   int // sessions that made room
 	out       []translate.Output

@@ -152,8 +152,7 @@ func (s *session) admit(f *feed, rec *translate.Record, t int64, measured bool) 
 	}
 	f.sidecar(rec)
 	if s.waits(f, rec) {
-		s.waiting = append(s.waiting, waiting{f, dated{rec: rec, t: t, measured: measured}})
-		s.caughtUp = false
+		s.wait(waiting{f, dated{rec: rec, t: t, measured: measured}})
 		return
 	}
 	s.accept(f, rec, t, measured)

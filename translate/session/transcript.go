@@ -227,17 +227,27 @@ type waiting struct {
 	dated
 }
 
-// maxWaitingRows bounds the rows of a session that wait for the launchers of their subagents.
+// maxWaitingRows bounds the rows of all sessions that wait for the launchers of their subagents. Beyond it
+// none of them waits any longer.
 const maxWaitingRows = 1 << 14
 
 // waits reports whether a subagent's row had better wait. Its launching call decides in which trace it
 // lies; files of subagents may be read before the part of the main file that has the call.
 func (s *session) waits(f *feed, rec *translate.Record) bool {
 	ref := rec.Agent
-	if !f.transcript() || ref.ID == "" || f.src.info.Live || len(s.waiting) >= maxWaitingRows {
-		return false
+	return f.transcript() && !f.src.info.Live && ref.ID != "" && !s.launched(ref)
+}
+
+// wait keeps a row until its subagent's launcher is known or nothing more is on its way.
+func (s *session) wait(w waiting) {
+	s.waiting = append(s.waiting, w)
+	s.caughtUp = false
+	if s.a.waiting++; s.a.waiting < maxWaitingRows {
+		return
 	}
-	return !s.launched(ref)
+	for _, o := range s.a.order {
+		o.letGo(true)
+	}
 }
 
 // launched reports whether the launching call of a subagent is known, or the subagent was placed without.
@@ -257,6 +267,7 @@ func (s *session) letGo(all bool) {
 	s.linked = false
 	rows := s.waiting
 	s.waiting = nil
+	s.a.waiting -= len(rows)
 	var still []waiting
 	for _, w := range rows {
 		if all || s.launched(w.rec.Agent) {
@@ -266,6 +277,7 @@ func (s *session) letGo(all bool) {
 		}
 	}
 	s.waiting = append(still, s.waiting...)
+	s.a.waiting += len(still)
 }
 
 // lags reports whether rows of a subagent are to be expected although the call that launched it has its
