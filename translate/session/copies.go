@@ -60,8 +60,8 @@ func (s *session) repeats(f *feed, rec *translate.Record) bool {
 	}
 	known := owner != 0
 	if rr := rec.Response; owner == 0 && identified(rr) {
-		if owner = s.a.owners.own(s, hash("response", s.agent, rr.ID)); owner == s.number {
-			return false // one of several rows
+		if owner = s.a.owners.own(s, hash("response", s.agent, rr.ID)); owner == s.number || s.a.owners.sessions[owner] == nil {
+			return false // one of several rows, perhaps of a session that made room and goes on
 		}
 	}
 	from := s.a.owners.sessions[owner]
