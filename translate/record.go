@@ -15,6 +15,8 @@ const (
 	FormatClineLegacy Format = "cline_legacy"
 	FormatCodexExec   Format = "codex_exec"
 	FormatGeneric     Format = "generic"
+
+	FormatClaudeCodeTranscript Format = "claude_code_transcript"
 )
 
 // Opt is a value that the input may leave out. The zero Opt is absent, which is not the same as a
@@ -80,6 +82,9 @@ type Record struct {
 	Interrupt  bool // a person interrupted the agent
 	Results    []Result
 	Task       *Task
+	Ends       []TaskEnd // ends of background tasks that a notification tells
+	Queue      *Queue
+	Sidecar    *Sidecar
 	Compaction bool
 	Retry      *Retry
 	Denied     *Denied
@@ -96,10 +101,14 @@ type AgentRef struct {
 	Parent string // tool call id of the launching call
 	ID     string // the agent's own id (task id), when stated
 	Type   string // subagent type, when stated
+	// Sidechain says that it is a subagent's, whatever else is stated. One without an id is known by its
+	// chain: After is the uuid of the row before, "" for the first row.
+	Sidechain bool
+	After     string
 }
 
 // Main reports whether the record is the main agent's.
-func (a AgentRef) Main() bool { return a.Parent == "" && a.ID == "" }
+func (a AgentRef) Main() bool { return a.Parent == "" && a.ID == "" && !a.Sidechain }
 
 // Start is the record with which an agent program begins a turn or a process (Claude: system/init).
 type Start struct {
@@ -283,9 +292,10 @@ type Item struct {
 	ExitCode Opt[int64]
 }
 
-// TaskEnd is the end of a background task told by the result of another call.
+// TaskEnd is the end of a background task told by the result of another call or by a notification.
 type TaskEnd struct {
 	TaskID   string
+	CallID   string // the launching call, "" when not stated
 	Status   string
 	ExitCode Opt[int64]
 }
@@ -313,6 +323,28 @@ type Chunk struct {
 type Prompt struct {
 	Text   Text
 	Replay bool // restated by the agent program; counts once per uuid
+}
+
+// QueueOp is what happens to the texts that wait for the agent.
+type QueueOp uint8
+
+// The operations on the queue. Those that take a text out take the oldest and do not repeat it.
+const (
+	QueueAdd     QueueOp = iota
+	QueueTake            // a row of its own follows
+	QueueDeliver         // it goes to the model within the running turn; no row follows
+)
+
+// Queue is an operation on the texts that wait for the agent.
+type Queue struct {
+	Op     QueueOp
+	Prompt *Prompt // of QueueAdd: what a person typed; nil for anything else
+}
+
+// Sidecar is what the file beside a subagent's tells about it. It counts for the rows of its source.
+type Sidecar struct {
+	AgentType string
+	CallID    string // the launching call
 }
 
 // TaskKind is what a task record tells.

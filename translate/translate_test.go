@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,7 +66,7 @@ type settings struct {
 }
 
 func settingsOf(name string) settings {
-	return settings{capture: captured[name], turn: strings.HasPrefix(name, "turn-mode")}
+	return settings{capture: captured[name], turn: strings.HasPrefix(path.Base(name), "turn-mode")}
 }
 
 // fold reads one stream from its bytes, as replay does with a file.
@@ -99,7 +101,7 @@ func read(t testing.TB, a *session.Assembler, data []byte, set settings, live bo
 		units = dec.Decode(bytes.Clone(line), units[:0])
 		for i := range units {
 			r := units[i].Record
-			if !named && r != nil && r.Context == nil {
+			if !named && r != nil && r.Context == nil && r.Sidecar == nil {
 				src.Derive(ids.Session(agent, line))
 				named = true
 			}
@@ -114,10 +116,11 @@ func read(t testing.TB, a *session.Assembler, data []byte, set settings, live bo
 
 // decoders has the decoder of each format but Claude Code's, which any other input is read with.
 var decoders = map[translate.Format]func(decode.Options) lineDecoder{
-	translate.FormatCline:        func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
-	translate.FormatClineLegacy:  func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
-	translate.FormatCodexExec:    func(o decode.Options) lineDecoder { return codex.NewDecoder(o) },
-	translate.FormatCodexRollout: func(o decode.Options) lineDecoder { return codex.NewRolloutDecoder(o) },
+	translate.FormatClaudeCodeTranscript: func(o decode.Options) lineDecoder { return claude.NewTranscriptDecoder(o) },
+	translate.FormatCline:                func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
+	translate.FormatClineLegacy:          func(o decode.Options) lineDecoder { return cline.NewDecoder(o) },
+	translate.FormatCodexExec:            func(o decode.Options) lineDecoder { return codex.NewDecoder(o) },
+	translate.FormatCodexRollout:         func(o decode.Options) lineDecoder { return codex.NewRolloutDecoder(o) },
 }
 
 type lineDecoder interface {
@@ -161,6 +164,7 @@ func situations(t testing.TB) map[string][]byte {
 			out[name] = data
 		}
 	}
+	maps.Copy(out, transcripts(t))
 	require.NotEmpty(t, out)
 	return out
 }

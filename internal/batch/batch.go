@@ -83,6 +83,9 @@ func (b *Batch) Add(buf []byte, arrival int64) []byte {
 	return line
 }
 
+// Clear leaves the lines out; what is to be counted stays.
+func (b *Batch) Clear() { b.buf, b.ends, b.arrival = b.buf[:0], b.ends[:0], b.arrival[:0] }
+
 // Len is the number of lines.
 func (b *Batch) Len() int { return len(b.ends) }
 
@@ -138,7 +141,17 @@ func (b *Batch) Outcomes() *Outcomes { return &b.outcomes }
 // Format is that of the decoder that decoded it.
 func (b *Batch) Format() translate.Format { return b.format }
 
-func (b *Batch) decode(d Decoder) {
+// older reports whether one of the units has a time before oldest.
+func older(units []translate.Decoded, oldest int64) bool {
+	for i := range units {
+		if r := units[i].Record; r != nil && r.Time != 0 && r.Time < oldest {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Batch) decode(d Decoder, oldest int64) {
 	b.outcomes.Count(translate.SkipOversize, b.Oversize)
 	b.outcomes.Count(translate.SkipTorn, b.Torn)
 	for i := range b.ends {
@@ -151,7 +164,9 @@ func (b *Batch) decode(d Decoder) {
 				r.Arrival = b.Arrived(i)
 			}
 		}
-		b.outcomes.count(lineOf(units), 1)
+		l := lineOf(units)
+		l.skipped[index(translate.SkipTooOld)] = b.Arrived(i) == 0 && older(units, oldest)
+		b.outcomes.count(l, 1)
 	}
 	close(b.decoded)
 }

@@ -32,18 +32,29 @@ type Options struct {
 	Fixed []translate.Format
 	// Decode is what decoders keep of content; its MaxTime is set here.
 	Decode decode.Options
+	// MaxAge is the age from which records of files are counted as too old; 0 = none is.
+	MaxAge time.Duration
 	// Now is the clock that tells times in the future from others.
 	Now func() time.Time
 }
 
 // decoders has what makes the decoder of each format.
 var decoders = map[translate.Format]func(decode.Options) Decoder{
-	translate.FormatClaudeCode:   func(o decode.Options) Decoder { return claude.NewDecoder(o) },
-	translate.FormatCline:        func(o decode.Options) Decoder { return cline.NewDecoder(o) },
-	translate.FormatClineLegacy:  func(o decode.Options) Decoder { return cline.NewDecoder(o) },
-	translate.FormatCodexExec:    func(o decode.Options) Decoder { return codex.NewDecoder(o) },
-	translate.FormatCodexRollout: func(o decode.Options) Decoder { return codex.NewRolloutDecoder(o) },
-	translate.FormatGeneric:      func(o decode.Options) Decoder { return claude.NewGenericDecoder(o) },
+	translate.FormatClaudeCode:           func(o decode.Options) Decoder { return claude.NewDecoder(o) },
+	translate.FormatClaudeCodeTranscript: func(o decode.Options) Decoder { return claude.NewTranscriptDecoder(o) },
+	translate.FormatCline:                func(o decode.Options) Decoder { return cline.NewDecoder(o) },
+	translate.FormatClineLegacy:          func(o decode.Options) Decoder { return cline.NewDecoder(o) },
+	translate.FormatCodexExec:            func(o decode.Options) Decoder { return codex.NewDecoder(o) },
+	translate.FormatCodexRollout:         func(o decode.Options) Decoder { return codex.NewRolloutDecoder(o) },
+	translate.FormatGeneric:              func(o decode.Options) Decoder { return claude.NewGenericDecoder(o) },
+}
+
+// oldest is the earliest time that is not too old, in Unix nanoseconds; 0 = any.
+func (o *Options) oldest(now time.Time) int64 {
+	if o.MaxAge == 0 {
+		return 0
+	}
+	return now.Add(-o.MaxAge).UnixNano()
 }
 
 // Decoder is a new decoder of a format, nil where there is none.
@@ -110,7 +121,7 @@ func (d *Decoders) run() {
 				dec = aged{d.options.Decoder(b.format), now}
 				used[b.format] = dec
 			}
-			b.decode(dec)
+			b.decode(dec, d.options.oldest(now))
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (n *Outcomes) count(l line, times int64) {
 		return
 	}
 	n.records += times
-	if !l.skipped[index(translate.SkipUnknownType)] && !l.skipped[index(translate.SkipInvalidTime)] {
+	if !l.skipped[index(translate.SkipUnknownType)] && !l.skipped[index(translate.SkipInvalidTime)] && !l.skipped[index(translate.SkipTooOld)] {
 		n.ok += times
 	}
 }
@@ -97,8 +97,9 @@ func (n *Outcomes) Total() (total int64) {
 	return total
 }
 
-// Lost is the number of lines that gave no record. Records of an unknown type and records with a bad
-// time count as what they are: a new version of an agent is no failure.
+// Lost is the number of lines that gave no record. Records of an unknown type, with a bad time or of too
+// great an age count as what they are: a new version of an agent is no failure.
 func (n *Outcomes) Lost() int64 {
-	return n.Total() - n.skipped[index(translate.SkipUnknownType)] - n.skipped[index(translate.SkipInvalidTime)]
+	return n.Total() - n.skipped[index(translate.SkipUnknownType)] - n.skipped[index(translate.SkipInvalidTime)] -
+		n.skipped[index(translate.SkipTooOld)]
 }

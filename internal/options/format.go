@@ -22,7 +22,7 @@ type family struct {
 }
 
 var (
-	claude = []translate.Format{translate.FormatClaudeCode}
+	claude = []translate.Format{translate.FormatClaudeCode, translate.FormatClaudeCodeTranscript}
 	cline  = []translate.Format{translate.FormatCline, translate.FormatClineLegacy}
 	codex  = []translate.Format{translate.FormatCodexExec, translate.FormatCodexRollout}
 )

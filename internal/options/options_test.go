@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 	}, c)
 	require.NoError(t, c.Check())
 	assert.Equal(t, translate.Capture{Prompts: true, Raw: true}, c.Captured())
-	assert.Equal(t, []translate.Format{translate.FormatClaudeCode}, c.Fixed())
+	assert.Equal(t, []translate.Format{translate.FormatClaudeCode, translate.FormatClaudeCodeTranscript}, c.Fixed())
 	c.Format = "codex"
 	require.NoError(t, c.Check())
 	assert.Equal(t, []translate.Format{translate.FormatCodexExec, translate.FormatCodexRollout}, c.Fixed())
@@ -165,8 +165,8 @@ func TestSize(t *testing.T) {
 func TestFixed(t *testing.T) {
 	for name, want := range map[string][]translate.Format{
 		"auto":        nil,
-		"claude":      {translate.FormatClaudeCode},
-		"claude_code": {translate.FormatClaudeCode},
+		"claude":      {translate.FormatClaudeCode, translate.FormatClaudeCodeTranscript},
+		"claude_code": {translate.FormatClaudeCode, translate.FormatClaudeCodeTranscript},
 		"cline":       {translate.FormatCline, translate.FormatClineLegacy},
 		"codex":       {translate.FormatCodexExec, translate.FormatCodexRollout},
 	} {

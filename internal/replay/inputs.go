@@ -12,6 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/otelcol-agents/otelcol-agents/internal/lineage"
 )
 
 // input is one source before it is opened.
@@ -25,7 +28,7 @@ type input struct {
 }
 
 // findInputs turns the arguments into sources in the order in which they are read: as given, the files
-// of a directory sorted by path. Problems of all arguments are reported together.
+// of a directory by when they began. Problems of all arguments are reported together.
 func findInputs(args []string, stdin io.Reader) ([]input, error) {
 	var inputs []input
 	var errs []error
@@ -119,8 +122,23 @@ func walk(dir string) ([]input, error) {
 	if len(found) == 0 && errors.Join(errs...) == nil {
 		errs = append(errs, fmt.Errorf("no *.jsonl file in directory %s", dir))
 	}
-	slices.SortFunc(found, func(a, b input) int { return strings.Compare(a.path, b.path) })
+	began := make(map[string]time.Time, len(found))
+	for _, in := range found {
+		began[in.path] = beginning(in.path)
+	}
+	slices.SortFunc(found, func(a, b input) int { return lineage.Compare(began[a.path], began[b.path], a.path, b.path) })
 	return found, errors.Join(errs...)
+}
+
+// beginning is when a file began, the zero time for one that cannot be read: that is told when it is its
+// turn.
+func beginning(path string) time.Time {
+	f, err := os.Open(path)
+	if err != nil {
+		return time.Time{}
+	}
+	defer func() { _ = f.Close() }()
+	return lineage.Beginning(f)
 }
 
 // cause takes the path out of a path error, since the message around it names it already.

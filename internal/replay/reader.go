@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"sync"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/frame"
+	"github.com/otelcol-agents/otelcol-agents/internal/lineage"
 )
 
 const (
@@ -102,7 +104,12 @@ func (r *reading) read(s *source) (err error) {
 	}
 	defer func() { _ = f.Close() }()
 	lines := frame.NewReader(f, r.maxLine)
-	var b *batch.Batch
+	b := batch.New()
+	if !s.live {
+		if line := lineage.Sidecar(s.path, openFile); line != nil {
+			s.judge.Observe(b.Add(append(b.Buffer(), line...), 0))
+		}
+	}
 	var from, over int64
 	for {
 		if b == nil {
@@ -136,6 +143,8 @@ func (r *reading) read(s *source) (err error) {
 		}
 	}
 }
+
+func openFile(path string) (io.ReadCloser, error) { return os.Open(path) }
 
 // send hands a batch to the decoders and, in order, to the fold.
 func (r *reading) send(s *source, b *batch.Batch) bool {

@@ -57,7 +57,8 @@ const (
 // committed of the old one does not touch.
 type stream struct {
 	Input
-	committed atomic.Int64 // everything before was accepted, or refused for good
+	introduced bool         // its first batch is out
+	committed  atomic.Int64 // everything before was accepted, or refused for good
 }
 
 // Times after the latest change of a file.

@@ -6,43 +6,31 @@ package tail
 import (
 	"bytes"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/lineage"
 )
 
-// peekBytes is how far into a file its first record time is looked for.
-const peekBytes = 8 << 10
-
-// firstTime gives the first "timestamp" of a file in RFC 3339, the zero time without one. It only decides
-// what is read first.
-func (t *Tailer) firstTime(path string) time.Time {
+// beginning is when a file began (see lineage.Beginning).
+func (t *Tailer) beginning(path string) time.Time {
 	h, err := t.sys.open(path)
 	if err != nil {
 		return time.Time{}
 	}
 	defer func() { _ = h.Close() }()
-	buf := make([]byte, peekBytes)
-	n, _ := h.ReadAt(buf, 0)
-	return timestamp(buf[:n])
+	return lineage.Beginning(h)
 }
 
-func timestamp(b []byte) time.Time {
-	for {
-		_, rest, ok := bytes.Cut(b, []byte(`"timestamp"`))
-		if !ok {
-			return time.Time{}
-		}
-		b = rest
-		rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest, " \t"), []byte(":"))
-		if !ok {
-			continue
-		}
-		rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest, " \t"), []byte(`"`))
-		value, _, closed := bytes.Cut(rest, []byte(`"`))
-		if at, err := time.Parse(time.RFC3339, string(value)); ok && closed && err == nil {
-			return at
-		}
+// introduce puts what the file beside a file tells before the first of its lines.
+func (r *reader) introduce(f *file, b *batch.Batch) {
+	if f.stream != nil && f.stream.introduced {
+		return
+	}
+	line := lineage.Sidecar(r.t.nameOf(f), func(path string) (io.ReadCloser, error) { return r.t.sys.open(path) })
+	if line != nil {
+		b.Add(append(b.Buffer(), line...), 0)
 	}
 }
 

@@ -69,6 +69,8 @@ func (r *reader) turn(ctx context.Context, f *file, try bool) (more bool, err er
 		}
 	}
 	r.keep()
+	r.introduce(f, b)
+	introduction := b.Len()
 	if try && f.partial() && info.Size() == f.scanned {
 		err = r.tail(ctx, f, b)
 	} else {
@@ -83,6 +85,9 @@ func (r *reader) turn(ctx context.Context, f *file, try bool) (more bool, err er
 		r.t.report.Oversize(r.t.nameOf(f))
 	}
 	b.Size = f.pos - from
+	if b.Len() == introduction {
+		b.Clear()
+	}
 	if !b.Empty() {
 		sent := b
 		b = nil
@@ -164,6 +169,7 @@ func (r *reader) end(ctx context.Context, f *file) error {
 func (r *reader) send(ctx context.Context, f *file, b *batch.Batch, from int64) error {
 	r.t.begin(f, from)
 	s, to := f.stream, f.pos
+	s.introduced = s.introduced || b.Len() > 0
 	s.Modified(r.info.ModTime().UnixNano())
 	return s.Send(ctx, b, func(*batch.Outcomes) { s.committed.Store(to) })
 }

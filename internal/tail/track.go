@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"slices"
 	"time"
+
+	"github.com/otelcol-agents/otelcol-agents/internal/lineage"
 )
 
 // finding is a name that leads to a regular file.
@@ -44,17 +46,10 @@ func (t *Tailer) scan(ctx context.Context, atEnd bool) time.Duration {
 		case atEnd:
 			r.skip(f)
 		case f.size > 0:
-			times[f] = t.firstTime(f.name)
+			times[f] = t.beginning(f.name)
 		}
 	}
-	// Originals before forks, main files before those of subagents; last what has no time.
-	slices.SortFunc(fresh, func(a, b *file) int {
-		x, y := times[a], times[b]
-		if x.IsZero() != y.IsZero() {
-			return cmp.Compare(bit(x.IsZero()), bit(y.IsZero()))
-		}
-		return cmp.Or(x.Compare(y), cmp.Compare(a.name, b.name))
-	})
+	slices.SortFunc(fresh, func(a, b *file) int { return lineage.Compare(times[a], times[b], a.name, b.name) })
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, f := range fresh {
@@ -65,13 +60,6 @@ func (t *Tailer) scan(ctx context.Context, atEnd bool) time.Duration {
 	}
 	t.finished = scan
 	return took
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // find looks at the names that are not known, or that may have come to lead elsewhere, or at all.

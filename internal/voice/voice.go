@@ -105,7 +105,7 @@ func (v *Voices) each(do func(*session.Source)) {
 // that is derived from that one is in time.
 func (o *voice) step(a *session.Assembler, line []byte, units []translate.Decoded) {
 	for i := range units {
-		if r := units[i].Record; !o.derived && r != nil && r.Context == nil {
+		if r := units[i].Record; !o.derived && r != nil && r.Context == nil && r.Sidecar == nil {
 			o.source.Derive(ids.Session(o.agent, line))
 			o.derived = true
 		}

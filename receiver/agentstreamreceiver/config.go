@@ -49,7 +49,8 @@ type FilesConfig struct {
 	StartAt string `mapstructure:"start_at"`
 	// PollInterval is the time between two looks at a file that grows.
 	PollInterval time.Duration `mapstructure:"poll_interval"`
-	// MaxAge leaves records out that are older. Zero: none. Not supported yet.
+	// MaxAge is the age from which records are read for state only: no span, log or metric comes of them.
+	// Zero: no limit.
 	MaxAge time.Duration `mapstructure:"max_age"`
 
 	_ struct{}
@@ -182,7 +183,7 @@ func (c *FilesConfig) check() error {
 	check(c.StartAt == StartAtBeginning || c.StartAt == StartAtEnd,
 		`files.start_at must be "beginning" or "end", got %q`, c.StartAt)
 	check(c.PollInterval >= time.Millisecond, "files.poll_interval must be at least 1ms, got %s", c.PollInterval)
-	check(c.MaxAge == 0, "files.max_age is not yet supported: leave it out")
+	check(c.MaxAge >= 0, "files.max_age must not be negative, got %s", c.MaxAge)
 	return errors.Join(errs...)
 }
 

@@ -83,7 +83,7 @@ func TestLoadEveryKey(t *testing.T) {
 	}
 	want.Files = configoptional.Some(FilesConfig{
 		Include: []string{"/var/log/agents/**/*.jsonl", "~/.claude/projects/**/*.jsonl"}, Exclude: []string{"**/old/**"},
-		StartAt: StartAtBeginning, PollInterval: time.Second,
+		StartAt: StartAtBeginning, PollInterval: time.Second, MaxAge: 720 * time.Hour,
 	})
 	tls := configtls.NewDefaultServerConfig()
 	tls.CertFile, tls.KeyFile, tls.ClientCAFile = "server.crt", "server.key", "ca.crt"
@@ -129,7 +129,7 @@ func TestSectionsWithoutValue(t *testing.T) {
 
 func TestNotYetSupported(t *testing.T) {
 	for name, key := range map[string]string{
-		"storage": "storage", "max_resident": "session.max_resident", "max_age": "files.max_age",
+		"storage": "storage", "max_resident": "session.max_resident",
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.ErrorContains(t, confmap.Validate(load(t, name)), key+" is not yet supported")
@@ -217,7 +217,7 @@ func TestValidate(t *testing.T) {
 		"excluding glob":           {func(c *Config) { c.Files.Get().Exclude = []string{"{a"} }, `files.exclude must be globs, got "{a"`},
 		"start":                    {func(c *Config) { c.Files.Get().StartAt = "middle" }, `files.start_at must be "beginning" or "end", got "middle"`},
 		"poll":                     {func(c *Config) { c.Files.Get().PollInterval = time.Microsecond }, "files.poll_interval must be at least 1ms, got 1µs"},
-		"age":                      {func(c *Config) { c.Files.Get().MaxAge = time.Hour }, "files.max_age is not yet supported"},
+		"age":                      {func(c *Config) { c.Files.Get().MaxAge = -time.Hour }, "files.max_age must not be negative, got -1h0m0s"},
 		"tcp endpoint":             {func(c *Config) { c.TCP.Get().Address.Endpoint = "4319" }, `tcp.endpoint must be host:port, got "4319": missing port`},
 		"tcp port":                 {func(c *Config) { c.TCP.Get().Address.Endpoint = "localhost:" }, "tcp.endpoint must be host:port"},
 		"connections":              {func(c *Config) { c.TCP.Get().MaxConnections = 0 }, "tcp.max_connections must be at least 1, got 0"},

@@ -108,10 +108,16 @@ func (r *agentStream) engineOptions() (engine.Options, error) {
 		return engine.Options{}, fmt.Errorf("make the observer of the receiver: %w", err)
 	}
 	now := time.Now
+	var maxAge time.Duration
+	if files := r.cfg.Files.Get(); files != nil {
+		maxAge = files.MaxAge
+	}
+	sessions.MaxAge = maxAge
 	return engine.Options{
 		Batch: batch.Options{
-			Fixed: c.Fixed(),
-			Now:   now,
+			Fixed:  c.Fixed(),
+			Now:    now,
+			MaxAge: maxAge,
 			Decode: decode.Options{
 				Capture: c.Captured(), MaxContentBytes: c.MaxContentBytes, Redactor: redactor,
 			},

@@ -62,7 +62,7 @@ func TestEveryKeyIsInTheExample(t *testing.T) {
 	cm, err := confmaptest.LoadConf("testdata/config.yaml")
 	require.NoError(t, err)
 	all := confmap.New()
-	for _, name := range []string{"storage", "max_resident", "max_age"} {
+	for _, name := range []string{"storage", "max_resident"} {
 		sub, err := cm.Sub("agent_stream/" + name)
 		require.NoError(t, err)
 		require.NoError(t, all.Merge(sub))

@@ -24,7 +24,7 @@ func (d *Decoder) assistant(r *row, rec *translate.Record) bool {
 	if d.message(r.fields[fMessage], resp, true) != jsontok.ArrayKind {
 		return false
 	}
-	failed := !r.fields[fError].Missing()
+	failed := !r.fields[fError].Missing() && !d.transcript
 	resp.Synthetic = resp.Model == synthetic
 	resp.APIError = r.fields[fAPIError].True() || resp.Synthetic && failed
 	if resp.APIError {

@@ -1,9 +1,9 @@
 // Copyright The otelcol-agents Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package claude decodes what Claude Code prints with --output-format stream-json: one JSON object per
-// line. It says what a record is, never what follows from it: pairing, nesting and counting are the
-// session's.
+// Package claude decodes what Claude Code prints with --output-format stream-json, and the transcripts
+// that it keeps: one JSON object per line. It says what a record is, never what follows from it: pairing,
+// nesting and counting are the session's.
 package claude
 
 import (
@@ -19,15 +19,17 @@ type Options = decode.Options
 // change no result. It is not safe for concurrent use.
 type Decoder struct {
 	decode.Base
-	records map[string]rule
-	row     row
+	records    map[string]rule
+	transcript bool // rows are those of a transcript
+	row        row
 
 	args  args // of the block that was read last
 	texts []jsontok.Value
+	media bool // of the texts: an image or a document stood beside them
 }
 
 // NewDecoder returns a decoder of Claude Code's streams.
-func NewDecoder(opt Options) *Decoder { return newDecoder(opt, records, knownRecord) }
+func NewDecoder(opt Options) *Decoder { return newDecoder(opt, records, knownIn(records)) }
 
 // NewGenericDecoder returns a decoder of sources that no decoder knows: each JSON object with a type is
 // an unknown record, text is a diagnostic, and only context lines are understood.
@@ -43,7 +45,7 @@ func newDecoder(opt Options, records map[string]rule, known func([]jsontok.Membe
 // byte order mark. Decode never fails: what is no record becomes a diagnostic.
 func (d *Decoder) Decode(line []byte, out []translate.Decoded) []translate.Decoded {
 	out = d.Line(line, out)
-	d.args = args{}
+	d.args, d.media = args{}, false
 	clear(d.texts[:cap(d.texts)])
 	if cap(d.texts) > decode.MaxKept {
 		d.texts = nil
@@ -93,18 +95,20 @@ var records = map[string]rule{
 	decode.ContextType:   (*Decoder).context,
 }
 
-var genericRecords = map[string]rule{decode.ContextType: (*Decoder).context}
+var genericRecords = map[string]rule{decode.ContextType: (*Decoder).context, SidecarType: (*Decoder).sidecar}
 
-// knownRecord tells records from blocks and other objects when a line is broken.
-func knownRecord(members []jsontok.Member) bool {
-	for _, m := range members {
-		if string(m.Name) == "type" {
-			s, ok := m.Value.Plain()
-			_, known := records[string(s)]
-			return ok && known
+// knownIn tells records from blocks and other objects when a line is broken.
+func knownIn(records map[string]rule) func([]jsontok.Member) bool {
+	return func(members []jsontok.Member) bool {
+		for _, m := range members {
+			if string(m.Name) == "type" {
+				s, ok := m.Value.Plain()
+				_, known := records[string(s)]
+				return ok && known
+			}
 		}
+		return false
 	}
-	return false
 }
 
 func (d *Decoder) badShape(r *row) { d.BadShape(r.part.Bytes, d.Label(r.fields[fType])) }

@@ -19,13 +19,17 @@ type row struct {
 func (r *row) read(p jsontok.Part) {
 	r.part = p
 	for _, m := range p.Members {
-		// A later duplicate overwrites, as in the agent's own reading of JSON.
-		if f := fieldOf[string(m.Name)]; f != fOther {
-			if r.fields[f] == nil {
-				r.set = append(r.set, f)
-			}
-			r.fields[f] = m.Value
+		r.put(m.Name, m.Value)
+	}
+}
+
+// put takes a member. A later duplicate overwrites, as in the agent's own reading of JSON.
+func (r *row) put(name []byte, v jsontok.Value) {
+	if f := fieldOf[string(name)]; f != fOther {
+		if r.fields[f] == nil {
+			r.set = append(r.set, f)
 		}
+		r.fields[f] = v
 	}
 }
 
@@ -103,6 +107,13 @@ const (
 	fResultIndex
 	fErrors
 	fResult
+	fParentUUID
+	fOperation
+	fContent
+	fAttachment
+	fData
+	fProgressCall
+	fSidecar
 	fieldCount
 )
 
@@ -133,6 +144,8 @@ var fieldOf = map[string]field{
 	"total_cost_usd": fCost, "cost_usd": fCostAlias, "total_cost": fCostOld,
 	"usage": fUsage, "modelUsage": fModelUsage, "permission_denials": fDenials, "result_index": fResultIndex,
 	"errors": fErrors, "result": fResult,
+	"parentUuid": fParentUUID, "operation": fOperation, "content": fContent, "attachment": fAttachment,
+	"data": fData, "parentToolUseID": fProgressCall, "sidecar": fSidecar,
 }
 
 // envelope fills what every record may have.
@@ -155,6 +168,10 @@ func (d *Decoder) envelope(r *row, rec *translate.Record) {
 // agent fills whose record it is, for the types of records in which these fields say that. In records
 // about tasks the same names mean the agent that the record is about.
 func (d *Decoder) agent(r *row, rec *translate.Record) {
+	if d.transcript {
+		d.sidechain(r, rec)
+		return
+	}
 	rec.Agent.ID = d.SharedID(r.fields[fAgentID])
 	rec.Agent.Type = d.Name(r.fields[fAgentType], decode.MaxName)
 }

@@ -22,7 +22,7 @@ func (d *Decoder) user(r *row, rec *translate.Record) bool {
 			continue
 		}
 		content = o.Kind()
-		d.texts, rec.Results, rec.Unknowns = d.texts[:0], nil, nil
+		d.texts, d.media, rec.Results, rec.Unknowns = d.texts[:0], false, nil, nil
 		if content == jsontok.String {
 			d.texts = append(d.texts, o.Value())
 		} else {
@@ -57,6 +57,7 @@ func (d *Decoder) userBlocks(rec *translate.Record, a jsontok.Array) {
 		case string(typ) == "text" && p.text.Kind() == jsontok.String:
 			d.texts = append(d.texts, p.text)
 		default:
+			d.media = d.media || string(typ) == "image" || string(typ) == "document"
 			rec.Unknowns = append(rec.Unknowns, d.unknownBlock(translate.UnknownBlock, &p))
 		}
 	}
@@ -95,13 +96,25 @@ func (d *Decoder) resultMeta(v jsontok.Value, results []translate.Result) {
 // judge finds the prompt or the interruption in the texts of a user row (telemetry contract, ruling 32).
 func (d *Decoder) judge(r *row, rec *translate.Record) {
 	human := len(rec.Results) == 0 && d.fromPerson(r, rec)
+	rec.Prompt, rec.Interrupt = d.prompt(human)
+	if d.transcript && human && d.media && len(d.texts) == 0 {
+		rec.Prompt = &translate.Prompt{} // a picture alone asks, too
+	}
+	if rec.Prompt != nil {
+		rec.Prompt.Replay = r.fields[fReplay].True()
+	}
+}
+
+// prompt is what is left of the texts that were read when all is cut off that no person wrote; nil if that
+// is nothing. Texts that are no person's may still tell an interruption.
+func (d *Decoder) prompt(human bool) (prompt *translate.Prompt, interrupt bool) {
 	var joined strings.Builder
 	size, found := 0, false
 	for _, v := range d.texts {
 		s, whole, verdict := d.judgeText(v)
 		switch verdict {
 		case isInterruption:
-			rec.Interrupt = true
+			interrupt = true
 		case isPrompt:
 			if !human {
 				continue
@@ -124,13 +137,14 @@ func (d *Decoder) judge(r *row, rec *translate.Record) {
 		}
 	}
 	if !found {
-		return
+		return nil, interrupt
 	}
-	rec.Prompt = &translate.Prompt{Replay: r.fields[fReplay].True(), Text: translate.Text{Bytes: size}}
+	prompt = &translate.Prompt{Text: translate.Text{Bytes: size}}
 	if d.Opt.Capture.Prompts {
-		rec.Prompt.Text = d.Content(joined.String())
-		rec.Prompt.Text.Bytes = size
+		prompt.Text = d.Content(joined.String())
+		prompt.Text.Bytes = size
 	}
+	return prompt, interrupt
 }
 
 // fromPerson reports whether the envelope of a user row lets its text be a person's.

@@ -12,34 +12,33 @@ import (
 // Formats that are told apart although this release has no decoder for them; their callers use
 // translate.FormatGeneric, under the name that Agent gives.
 const (
-	FormatClaudeCodeTranscript translate.Format = "claude_code_transcript"
-	FormatCopilotCLI           translate.Format = "copilot_cli"
-	FormatOpenCode             translate.Format = "opencode"
-	FormatCursor               translate.Format = "cursor"
-	FormatDroid                translate.Format = "droid"
-	FormatQwenCode             translate.Format = "qwen_code"
-	FormatAmp                  translate.Format = "amp"
-	FormatGeminiCLI            translate.Format = "gemini_cli"
-	FormatGoose                translate.Format = "goose"
-	FormatPi                   translate.Format = "pi"
+	FormatCopilotCLI translate.Format = "copilot_cli"
+	FormatOpenCode   translate.Format = "opencode"
+	FormatCursor     translate.Format = "cursor"
+	FormatDroid      translate.Format = "droid"
+	FormatQwenCode   translate.Format = "qwen_code"
+	FormatAmp        translate.Format = "amp"
+	FormatGeminiCLI  translate.Format = "gemini_cli"
+	FormatGoose      translate.Format = "goose"
+	FormatPi         translate.Format = "pi"
 )
 
 var agents = map[translate.Format]string{
-	translate.FormatClaudeCode:   "claude-code",
-	FormatClaudeCodeTranscript:   "claude-code",
-	translate.FormatCodexExec:    "codex",
-	translate.FormatCodexRollout: "codex",
-	translate.FormatCline:        "cline",
-	translate.FormatClineLegacy:  "cline",
-	FormatCopilotCLI:             "copilot-cli",
-	FormatOpenCode:               "opencode",
-	FormatCursor:                 "cursor",
-	FormatDroid:                  "droid",
-	FormatQwenCode:               "qwen-code",
-	FormatAmp:                    "amp",
-	FormatGeminiCLI:              "gemini-cli",
-	FormatGoose:                  "goose",
-	FormatPi:                     "pi",
+	translate.FormatClaudeCode:           "claude-code",
+	translate.FormatClaudeCodeTranscript: "claude-code",
+	translate.FormatCodexExec:            "codex",
+	translate.FormatCodexRollout:         "codex",
+	translate.FormatCline:                "cline",
+	translate.FormatClineLegacy:          "cline",
+	FormatCopilotCLI:                     "copilot-cli",
+	FormatOpenCode:                       "opencode",
+	FormatCursor:                         "cursor",
+	FormatDroid:                          "droid",
+	FormatQwenCode:                       "qwen-code",
+	FormatAmp:                            "amp",
+	FormatGeminiCLI:                      "gemini-cli",
+	FormatGoose:                          "goose",
+	FormatPi:                             "pi",
 }
 
 // Agent is the name of the agent that writes f; "agent" where nothing tells.
@@ -138,7 +137,7 @@ func (d *Detector) part(p jsontok.Part) {
 		d.message = true
 		d.suggest(FormatGoose)
 	case f.sessionIDCamel:
-		d.suggest(FormatClaudeCodeTranscript)
+		d.suggest(translate.FormatClaudeCodeTranscript)
 	case f.typ == "system" && f.sessionID != "":
 		d.suggest(translate.FormatClaudeCode)
 	}

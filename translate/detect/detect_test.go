@@ -40,8 +40,8 @@ func TestDetect(t *testing.T) {
 		"pi":                  {[]string{`{"type":"session","id":"x"}`}, FormatPi},
 		"pi without session":  {[]string{`{"type":"message_update","message":{}}`}, FormatPi},
 		"qwen session file":   {[]string{`{"uuid":"u","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[]}}`}, translate.FormatGeneric},
-		"transcript":          {[]string{`{"parentUuid":null,"sessionId":"s","uuid":"u","type":"user","message":{"role":"user","content":"x"}}`}, FormatClaudeCodeTranscript},
-		"transcript minimal":  {[]string{`{"type":"assistant","sessionId":"s","message":{"id":"m","content":[]}}`}, FormatClaudeCodeTranscript},
+		"transcript":          {[]string{`{"parentUuid":null,"sessionId":"s","uuid":"u","type":"user","message":{"role":"user","content":"x"}}`}, translate.FormatClaudeCodeTranscript},
+		"transcript minimal":  {[]string{`{"type":"assistant","sessionId":"s","message":{"id":"m","content":[]}}`}, translate.FormatClaudeCodeTranscript},
 		"claude version":      {[]string{`{"type":"system","subtype":"init","claude_code_version":"2"}`}, translate.FormatClaudeCode},
 		"claude uuid":         {[]string{`{"type":"active_goal","value":null,"session_id":"s","uuid":"u"}`}, translate.FormatClaudeCode},
 		"claude message":      {[]string{`{"type":"user","message":{"role":"user","content":"x"}}`}, translate.FormatClaudeCode},
@@ -81,7 +81,7 @@ func TestGuess(t *testing.T) {
 		"context":        {`{"type":"agentstream.context","session_id":"s","uuid":"u"}`, translate.FormatGeneric},
 		"cursor's init":  {`{"type":"system","subtype":"init","session_id":"s","model":"x"}`, FormatCursor},
 		"claude's init":  {`{"type":"system","subtype":"init","session_id":"s","tools":[]}`, translate.FormatClaudeCode},
-		"queue":          {`{"type":"queue-operation","sessionId":"s"}`, FormatClaudeCodeTranscript},
+		"queue":          {`{"type":"queue-operation","sessionId":"s"}`, translate.FormatClaudeCodeTranscript},
 		"message":        {`{"type":"message","message":{"content":[]}}`, FormatGoose},
 	} {
 		var d Detector

@@ -71,7 +71,7 @@ var rules = []rule{
 	{format: translate.FormatGeneric, match: func(f *facts) bool {
 		return f.uuid && f.parentUUID && (f.messageParts || f.systemPayload || f.usageMetadata || f.provenance)
 	}},
-	{format: FormatClaudeCodeTranscript, match: func(f *facts) bool {
+	{format: translate.FormatClaudeCodeTranscript, match: func(f *facts) bool {
 		return f.sessionIDCamel && (f.uuid || f.message) || f.parentUUID || f.isSidechain
 	}},
 	{format: translate.FormatClaudeCode, match: func(f *facts) bool {

@@ -48,6 +48,8 @@ type agent struct {
 	workflow    bool
 	lasting     bool   // a thread with a file of its own: only the session's end is its end
 	outcome     string // of the thread's latest turn
+	spoke       bool   // a row of its own was read
+	began       int    // ordinal of its first row, of one without an id
 }
 
 func (ag *agent) touch(t int64) {
@@ -96,7 +98,14 @@ func (s *session) agentOf(rec *translate.Record, t int64) *agent {
 		s.cur = s.newSegment(t, nil, rec)
 		s.start(t)
 	}
-	ag := s.subagent(rec.Agent.Parent, rec.Agent.ID)
+	ag := s.chain(rec)
+	if ag == nil {
+		ag = s.subagent(rec.Agent.Parent, rec.Agent.ID)
+	}
+	if rec.Agent.Sidechain {
+		ag.place(t)
+		ag.spoke = true
+	}
 	if rec.Agent.Type != "" {
 		ag.name(rec.Agent.Type)
 	}
@@ -193,6 +202,7 @@ func (ag *agent) attach(c *call) {
 		return // what of it is out already stands in another trace: it stays standalone there
 	}
 	ag.launcher, ag.parent, c.child = c, c.agent, ag
+	ag.s.linked = true
 	if ag.seg != c.seg {
 		ag.seg.open--
 		c.seg.open++

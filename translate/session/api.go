@@ -27,9 +27,12 @@ type Config struct {
 	MaxDuration time.Duration // longest segment, by record times
 	MaxSpans    int           // most spans of a segment, its root not counted; also the bound of pending tables
 	MaxSessions int           // most sessions kept in memory: beyond it the oldest is closed
-	Capture     translate.Capture
-	MaxContent  int         // bytes of a captured value that is joined from several rows
-	Prices      *price.Book // nil = nothing has a price
+	// MaxAge is how old spans, logs and counts of files may be to leave, by the clock of Assembler.At; what is
+	// older feeds state and ledger only. 0 = any age.
+	MaxAge     time.Duration
+	Capture    translate.Capture
+	MaxContent int         // bytes of a captured value that is joined from several rows
+	Prices     *price.Book // nil = nothing has a price
 }
 
 // NewConfig is the default configuration.

@@ -26,6 +26,8 @@ type Assembler struct {
 	resources map[translate.Resource]*translate.Resource
 	registers registers
 	lines     lines
+	owners    owners
+	waiting   int // rows that wait in sessions
 	sources   int
 	evicted   int // sessions that made room
 	out       []translate.Output
@@ -42,6 +44,7 @@ func New(cfg Config) *Assembler {
 		resources: map[translate.Resource]*translate.Resource{},
 		registers: registers{m: map[registerKey]*register{}},
 		lines:     newLines(),
+		owners:    newOwners(),
 	}
 }
 
@@ -54,6 +57,7 @@ type Source struct {
 	session *session
 	pending []translate.Decoded // before the first record that tells a session
 	caller  *translate.Context
+	sidecar *translate.Sidecar
 	derived bool
 	known   bool     // some record of the source told a time
 	last    int64    // the latest one
@@ -80,6 +84,10 @@ func (a *Assembler) Step(src *Source, d *translate.Decoded) {
 	rec := d.Record
 	if rec != nil && rec.Context != nil {
 		src.caller = rec.Context
+		return
+	}
+	if rec != nil && rec.Sidecar != nil {
+		src.sidecar = rec.Sidecar
 		return
 	}
 	if rec == nil {
@@ -167,12 +175,14 @@ func (a *Assembler) add(key sessionKey, src *Source) *session {
 		old.settleTimes()
 		old.close()
 		delete(a.sessions, sessionKey{old.agent, old.id})
+		a.owners.leave(old)
 		a.dropped[hash(old.agent, old.id)] = struct{}{}
 		a.evicted++
 	}
 	s := newSession(a, key, src)
 	_, s.goesOn = a.dropped[hash(key.agent, key.id)]
 	a.sessions[key] = s
+	a.owners.enter(s)
 	a.order = append(a.order, s)
 	s.place = a.recent.PushBack(s)
 	return s

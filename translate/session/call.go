@@ -49,6 +49,7 @@ type call struct {
 	inside        *call
 
 	cutAt   int64 // a prompt came while it was open
+	ordinal int   // of its record
 	settled bool  // nothing will explain an error result any more
 	done    bool
 }
@@ -144,9 +145,10 @@ func (s *session) missedCall(r *row, res *translate.Result) *call {
 func (s *session) openedCall(r *row, ag *agent, g *segment, id, issuer string, tc *translate.Call) *call {
 	c := &call{
 		c: tc, id: id, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: ag, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
-		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: issuer},
+		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: issuer}, ordinal: s.ordinal,
 	}
 	s.calls[id] = append(s.calls[id], c)
+	s.linked = s.linked || c.launch
 	s.open = append(s.open, c)
 	g.open++
 	g.units++
@@ -199,6 +201,7 @@ func (s *session) result(r *row, res *translate.Result) {
 		if r.rec.Loop != nil && r.rec.Loop.Sure {
 			c.agent = r.ag
 		}
+		c.settled = c.settled || !tellsDenials(r.f.src.info.Format)
 		s.answer(c, res, r.t)
 		return
 	}
@@ -234,6 +237,9 @@ func (s *session) answer(c *call, res *translate.Result, t int64) {
 	c.seg.touch(t)
 	if res.Denied {
 		s.deny(c.seg, c.id)
+	}
+	if c.launch && !res.Denied && res.RanAgent && res.AgentID == "" {
+		s.claim(c)
 	}
 	if c.launch && !res.Denied && (res.RanAgent || s.agents[c.id] != nil || s.agentIDs[res.AgentID] != nil) {
 		ag := s.subagent(c.id, res.AgentID)
@@ -388,7 +394,9 @@ func (c *call) finish(outcome string, end int64) {
 				c.child.touch(c.end)
 			}
 		}
-		c.child.finish(c.end)
+		if !c.child.lags() {
+			c.child.finish(c.end)
+		}
 	}
 
 	t := &translate.ToolAttrs{

@@ -37,6 +37,9 @@ type feed struct {
 	skew     int64 // arrival minus time of the latest timed record
 	arrivals bool  // a live source that told no time until it had to: arrival times
 	waiting  []*translate.Record
+	// owned says that a timed record of the session's own came, not one that was copied.
+	owned  bool
+	copies bool // copied ones came
 
 	ordinal   int64 // records without a time so far
 	lengths   int64 // sum of the durations of terminal records
@@ -132,6 +135,8 @@ func (f *feed) takeHeld() []held {
 // record gives the record its time and folds it.
 func (f *feed) record(rec *translate.Record) {
 	switch {
+	case f.transcript() && !f.owned && rec.Time == 0 && !acts(rec) && len(f.waiting) < maxWaiting:
+		f.waiting = append(f.waiting, rec) // a fork begins with its first own row, not with what was copied
 	case rec.Time != 0:
 		if rec.Arrival != 0 {
 			f.skew = rec.Arrival - rec.Time
@@ -173,6 +178,9 @@ func (f *feed) know(t int64) {
 	first := !f.known
 	f.known, f.after = true, false
 	f.src.known, f.src.last = true, max(f.src.last, t)
+	if f.transcript() && !f.owned {
+		return
+	}
 	for _, w := range f.takeWaiting() {
 		at := t
 		if first && w.Arrival != 0 && f.skew <= maxSkew {

@@ -22,5 +22,6 @@
 //
 // Outputs wait (segment.held) while their ids or times are not known: the key of a later segment is
 // the id of its first response, a file without any times gets them when it ends, and a session
-// in which no agent acted leaves no trace.
+// in which no agent acted leaves no trace. Of transcripts, rows of subagents wait for their launcher,
+// subagents for rows of their own, and roots for both, until no source has anything unread.
 package session

@@ -25,6 +25,7 @@ type response struct {
 	finals bool // a message_delta, or a loose row, told the final usage
 	loose  bool // its rows do not name it; it counts once it has usage
 	counts bool // as a model call
+	called bool // it has calls that the agent runs
 	said   []said
 	usage  translate.Usage
 	has    bool // some usage was reported

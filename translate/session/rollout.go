@@ -461,7 +461,7 @@ func (s *session) rolloutPrompt(r *row, th *rolloutThread) {
 	}
 	th.asked = translate.Some(ro.Shape)
 	if s.streamTold(r.t) {
-		s.tellPrompt(r) // its stream has all else
+		s.tellPrompt(r, r.rec.Prompt) // its stream has all else
 		return
 	}
 	if !th.events {

@@ -19,6 +19,7 @@ type node struct {
 	a, b string
 	id   translate.SpanID
 	have bool
+	used bool // something that left points at it
 }
 
 func (n *node) span() translate.SpanID {
@@ -43,6 +44,7 @@ type item struct {
 	parent *node // nil = the caller's span, if any
 	source string
 	ord    int
+	at     int64 // of the record that made it; see age.go
 }
 
 // segment is one trace of a session.
@@ -61,6 +63,8 @@ type segment struct {
 	cut     bool // a later segment exists
 	sized   bool // it was cut for its size, age or turn, not because the session stopped
 	link    *translate.Link
+	before  *segment // that link leads to
+	unsent  bool     // its root was too old
 
 	firstUUID   string
 	first, last int64
@@ -72,6 +76,7 @@ type segment struct {
 	terminal           *translate.Terminal // the last one that decides
 	terminalAt         int64               // 0 = none, or no linger runs
 	turn               turnState           // of rollouts
+	talk               talk                // the last row of the main agent's conversation in a transcript
 	interrupted        bool                // the last row of the main agent is an interruption
 	mode, reason       string
 	apiDuration        translate.Opt[int64]
@@ -169,6 +174,7 @@ func (g *segment) ready() bool { return !g.quiet && g.keyed && g.s.unresolved ==
 // emit sends the item, or holds it until the segment's ids and times are known. Beyond max_spans held
 // spans the oldest go out as well as they can be told (design, untimed files).
 func (g *segment) emit(it item) {
+	it.at = g.s.at
 	if g.ready() {
 		g.s.deliver(it, g)
 		return
@@ -209,6 +215,10 @@ func (g *segment) fallbackKey() {
 
 // deliver fills in ids and times and appends the output.
 func (s *session) deliver(it item, g *segment) {
+	if s.tooOld(&it) {
+		g.unsent = g.unsent || it.node == &g.root && it.out.Span != nil
+		return
+	}
 	out := it.out
 	out.Resource = s.resource()
 	switch {
@@ -284,6 +294,8 @@ func (g *segment) outcome() (outcome, errType string) {
 		return translate.OutcomeError, t.ErrorType
 	case g.turn.told:
 		return g.turn.outcome()
+	case g.talk.kind != talkNone:
+		return g.talk.outcome()
 	case g.interrupted:
 		return translate.OutcomeCancelled, ""
 	case !hasTerminal(g.s.format) || g.sized:
@@ -307,6 +319,8 @@ func (g *segment) send() {
 		return
 	}
 	g.sent = true
+	defer func(at int64) { g.s.at = at }(g.s.at)
+	g.s.at = g.last
 	g.fallbackKey()
 	g.flush()
 	s := g.s
@@ -340,10 +354,13 @@ func (g *segment) send() {
 	if sp.Error && s.a.cfg.Capture.Responses && g.terminal != nil {
 		sp.Message = g.terminal.Text.Content
 	}
+	if g.link == nil && g.n == 0 && s.forked != nil && !s.forked.quiet {
+		g.link = s.forked.rootRef(translate.LinkForkedFrom)
+	}
 	if g.link == nil && g.n == 0 {
 		g.link = s.forkLink()
 	}
-	if g.link != nil {
+	if g.link != nil && (g.before == nil || !g.before.unsent) {
 		sp.Links = []translate.Link{*g.link}
 	}
 	g.span(sp, &g.root, nil)

@@ -28,7 +28,15 @@ type session struct {
 	derived  bool
 	lateID   string
 	origin   *translate.Link // what the first segment links to
-	caller   *translate.Context
+	forked   *segment        // of another session: what was copied last before the first row of its own
+	number   uint32          // among the owners of ids
+	// transcribed says that a transcript feeds the session.
+	transcribed bool
+	lively      bool  // a live source feeds it
+	at          int64 // time of what is folded
+	agedOut     bool  // that it is active was too old to be told
+	caughtUp    bool  // nothing waits for rows that may be on their way
+	caller      *translate.Context
 
 	unresolved int // feeds whose ordinals do not stand for times yet: 0 or 1
 	estimated  bool
@@ -59,13 +67,16 @@ type session struct {
 	earlyList  []string
 	tasks      map[string]*task
 	denied     map[string]bool
-	seen       map[uint64]struct{} // hashes of record uuids
-	ordinal    int                 // records so far: the source id of what has no id
-	turn       *response           // stands for the latest turn, in formats that tell no single responses
-	turns      int                 // how many responses stand for turns
-	processes  int                 // how many processes numbered their items
-	highest    translate.Total     // of the thread's running totals
-	streamed   translate.Total     // of those that a stream told
+	chains     map[uint64]*agent // subagents without an id by the rows that they wrote
+	waiting    []waiting         // rows of subagents whose launcher is not known
+	linked     bool              // some of them may be known since these were looked at last
+	queue      []queued          // what waits for the main agent
+	ordinal    int               // records so far: the source id of what has no id
+	turn       *response         // stands for the latest turn, in formats that tell no single responses
+	turns      int               // how many responses stand for turns
+	processes  int               // how many processes numbered their items
+	highest    translate.Total   // of the thread's running totals
+	streamed   translate.Total   // of those that a stream told
 	threads    map[string]*rolloutThread
 	threadList []*rolloutThread // in the order of their first row
 	fork       *fork
@@ -113,7 +124,7 @@ func newSession(a *Assembler, key sessionKey, src *Source) *session {
 		a: a, agent: key.agent, id: key.id, format: src.info.Format, where: src.info.Place, caller: src.caller,
 		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, reissued: map[uint64]int{}, finished: map[uint64]struct{}{},
 		responses: map[string]*response{}, early: map[string]*early{}, tasks: map[string]*task{},
-		denied: map[string]bool{}, used: map[string]*usedModel{}, seen: map[uint64]struct{}{},
+		denied: map[string]bool{}, used: map[string]*usedModel{}, chains: map[uint64]*agent{},
 	}
 	s.main = &agent{s: s, main: true, typ: key.agent}
 	return s
@@ -128,19 +139,26 @@ func (s *session) resource() *translate.Resource {
 
 // record folds one record whose time is known (or an ordinal that stands for it).
 func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool) {
-	if rec.UUID != "" && rec.Chunk == nil {
-		h := hash(rec.UUID)
-		if _, dup := s.seen[h]; dup {
-			return
-		}
-		s.seen[h] = struct{}{}
-	} else if rec.UUID == "" && rec.Hash != 0 {
+	if rec.UUID == "" && rec.Hash != 0 {
 		if f.copied(rec, t, measured) {
 			return
 		}
 		for _, h := range f.takeHeld() {
-			s.accept(f, h.rec, h.t, h.measured)
+			s.admit(f, h.rec, h.t, h.measured)
 		}
+	}
+	s.admit(f, rec, t, measured)
+}
+
+// admit accepts a record unless it came before or has to wait.
+func (s *session) admit(f *feed, rec *translate.Record, t int64, measured bool) {
+	if s.repeats(f, rec) || f.copiedTake(rec) {
+		return
+	}
+	f.sidecar(rec)
+	if s.waits(f, rec) {
+		s.wait(waiting{f, dated{rec: rec, t: t, measured: measured}})
+		return
 	}
 	s.accept(f, rec, t, measured)
 }
@@ -155,6 +173,8 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 		return
 	}
 	s.ordinal++
+	s.caughtUp = false
+	s.at, s.lively = t, s.lively || f.src.info.Live
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
 	s.folded = s.a.now
@@ -163,6 +183,7 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 	if s.unresolved == 0 && !f.resolved() {
 		s.unresolved = 1
 	}
+	s.transcribed = s.transcribed || f.transcript()
 	s.facts(rec)
 	if s.caller == nil {
 		s.caller = f.src.caller
@@ -186,6 +207,7 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 		g = nil
 	}
 	s.payloads(r)
+	s.converse(r)
 	if g != nil {
 		g.touch(t)
 	}
@@ -196,6 +218,8 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 	if s.unresolved != 0 && f.ordinalsT != 0 {
 		s.settleTimes()
 	}
+	f.own(rec, t)
+	s.letGo(false)
 }
 
 // row is a record on its way through the session.
@@ -341,7 +365,7 @@ func (s *session) begin(rec *translate.Record, t int64, how cut) {
 	s.broken = false
 	s.caller = s.callerOf()
 	g := s.newSegment(t, prev, rec)
-	g.link = prev.rootRef(translate.LinkContinues)
+	g.link, g.before = prev.rootRef(translate.LinkContinues), prev
 	s.cur = g
 	s.closed = false
 	s.settle(prev)
@@ -356,9 +380,10 @@ func (s *session) callerOf() *translate.Context {
 	return s.caller
 }
 
-// settle sends the root of a cut segment once nothing of it is open.
+// settle sends the root of a cut segment once nothing of it is open. Of transcripts there may be files of
+// subagents that are not read yet (see catchUp).
 func (s *session) settle(g *segment) {
-	if g.cut && g.open == 0 {
+	if g.cut && g.open == 0 && !s.transcribed {
 		g.send()
 	}
 }
@@ -418,6 +443,10 @@ func (s *session) payloads(r *row) {
 	taskOfAgent := false
 	if rec.Task != nil {
 		taskOfAgent = s.task(r)
+	}
+	s.ends(r)
+	if rec.Queue != nil {
+		s.enqueue(r)
 	}
 	if rec.Compaction {
 		s.compaction(r)
@@ -482,14 +511,20 @@ func (s *session) prompt(r *row) {
 	s.complete(s.main)
 	s.abandon(r.t)
 	r.g.interrupted = false
-	s.main.prompted = true
-	s.main.input = append(s.main.input, r.rec.Prompt.Text)
-	s.tellPrompt(r)
+	s.prompted(r, r.rec.Prompt)
 }
 
-func (s *session) tellPrompt(r *row) {
+// prompted folds a prompt that the main agent is given.
+func (s *session) prompted(r *row, p *translate.Prompt) {
+	s.main.prompted = true
+	s.main.input = append(s.main.input, p.Text)
+	s.tellPrompt(r, p)
+}
+
+// tellPrompt counts a prompt and tells of it.
+func (s *session) tellPrompt(r *row, p *translate.Prompt) {
 	l := &translate.Log{Event: translate.EventPrompt, Severity: translate.SeverityInfo, Body: "prompt"}
-	text(l, r.rec.Prompt.Text)
+	text(l, p.Text)
 	r.log(l, 0)
 	r.g.prompts++
 	r.g.step(translate.Step{Metric: translate.MetricPrompts, Value: 1})
@@ -610,7 +645,7 @@ func (s *session) terminal(r *row) {
 	}
 	late := t.Failed && t.Turns.V <= 0 && s.succeeded()
 	g.act()
-	if hasTerminal(s.format) { // elsewhere the usage of the last response may still come
+	if hasTerminal(r.f.src.info.Format) { // elsewhere the usage of the last response may still come
 		for _, ag := range s.live() {
 			s.complete(ag)
 		}
@@ -798,17 +833,19 @@ func (s *session) resolveSpan(first, last int64) (from, to int64) {
 
 // close ends every open unit and sends the roots.
 func (s *session) close() {
-	if s.closed || s.cur == nil {
+	if s.closed && len(s.waiting) == 0 || s.cur == nil && len(s.waiting) == 0 {
 		return
 	}
 	for _, f := range s.feeds {
 		f.passDoubts(nil)
 	}
+	s.letGo(true)
 	s.closed = true
 	end := s.latest
 	for _, th := range s.threadList {
 		s.endTurn(th)
 	}
+	s.at = end
 	for _, ag := range s.live() {
 		s.complete(ag)
 	}
@@ -844,6 +881,9 @@ func (s *session) close() {
 
 // due closes by the clock (see Assembler.Due).
 func (s *session) due(now int64) {
+	if s.caughtUp = s.caughtUp || !s.transcribed && len(s.waiting) == 0; !s.caughtUp && !s.behind() {
+		s.catchUp()
+	}
 	if s.closed || s.cur == nil || s.cur.quiet && !s.cur.started || !s.clocked {
 		return
 	}
