@@ -59,7 +59,7 @@ fuzz: ## every fuzz target for FUZZTIME
 
 cases: ## the conformance suite, for the areas that this release claims
 	go build -o bin/ ./cmd/otelcol-agents
-	../shared/cases/run --bin bin/otelcol-agents --area stream,private,codex,cline,rollout
+	../shared/cases/run --bin bin/otelcol-agents --area stream,private,codex,cline,transcript,rollout
 
 run: ## the collector with its embedded configuration
 	go run ./cmd/otelcol-agents

@@ -210,6 +210,8 @@ func (s *session) response(r *row) {
 		resp = s.turnResponse(r)
 	case rr.Loose:
 		resp = s.looseResponse(r, rr)
+	case s.isPast(rr.ID):
+		return
 	default:
 		resp = s.openResponse(r, rr.ID, "")
 	}
@@ -425,7 +427,7 @@ func (s *session) chunk(r *row) {
 	ag := r.ag
 	switch c.Kind {
 	case translate.ChunkStart:
-		if c.Response.ID == "" || c.Response.Synthetic {
+		if c.Response.ID == "" || c.Response.Synthetic || s.isPast(c.Response.ID) {
 			return
 		}
 		resp := s.openResponse(r, c.Response.ID, "")
@@ -479,6 +481,7 @@ func (resp *response) complete() {
 		resp.release()
 		g.open--
 		s.settle(g)
+		s.retire(resp)
 	case resp.loose && resp.model == "" && len(s.unnamed) < maxUnnamed:
 		resp.sent = true
 		s.unnamed = append(s.unnamed, resp)
@@ -555,6 +558,32 @@ func (resp *response) send() {
 	resp.release()
 	g.open--
 	s.settle(g)
+	s.retire(resp)
+}
+
+// keptResponses is how many complete responses a session keeps for what may still come of them. Rows of
+// one response stand close together: of an older one only its id is remembered, and a row that names it
+// is taken for a copy.
+const keptResponses = 4096
+
+func (s *session) retire(resp *response) {
+	s.retired = append(s.retired, resp)
+	if len(s.retired) <= keptResponses {
+		return
+	}
+	old := s.retired[0]
+	s.retired[0] = nil // the array lives on
+	s.retired = s.retired[1:]
+	if s.responses[old.id] == old {
+		delete(s.responses, old.id)
+		s.past[hash(old.id)] = struct{}{}
+	}
+}
+
+// isPast reports whether a response was complete so long ago that only its id is known.
+func (s *session) isPast(id string) bool {
+	_, past := s.past[hash(id)]
+	return past && id != ""
 }
 
 // iteration sends the span of a second model's usage.

@@ -61,9 +61,11 @@ type session struct {
 	finished   map[uint64]struct{} // ids of calls whose span is out
 	open       []*call             // open calls in the order of their first row
 	responses  map[string]*response
-	unnamed    []*response       // complete but for the model, which the end of the run tells
-	abandoned  int               // open calls that a prompt left behind
-	early      map[string]*early // results before their call
+	retired    []*response         // the complete ones among them, the oldest first
+	past       map[uint64]struct{} // ids of complete ones that are not kept
+	unnamed    []*response         // complete but for the model, which the end of the run tells
+	abandoned  int                 // open calls that a prompt left behind
+	early      map[string]*early   // results before their call
 	earlyList  []string
 	tasks      map[string]*task
 	denied     map[string]bool
@@ -123,7 +125,7 @@ func newSession(a *Assembler, key sessionKey, src *Source) *session {
 	s := &session{
 		a: a, agent: key.agent, id: key.id, format: src.info.Format, where: src.info.Place, caller: src.caller,
 		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, reissued: map[uint64]int{}, finished: map[uint64]struct{}{},
-		responses: map[string]*response{}, early: map[string]*early{}, tasks: map[string]*task{},
+		responses: map[string]*response{}, past: map[uint64]struct{}{}, early: map[string]*early{}, tasks: map[string]*task{},
 		denied: map[string]bool{}, used: map[string]*usedModel{}, chains: map[uint64]*agent{},
 	}
 	s.main = &agent{s: s, main: true, typ: key.agent}
@@ -322,7 +324,7 @@ func (s *session) cutBy(rec *translate.Record, t int64) cut {
 		return noCut
 	}
 	if rec.Response != nil {
-		if r := s.responses[rec.Response.ID]; r != nil && rec.Response.ID != "" {
+		if id := rec.Response.ID; id != "" && (s.responses[id] != nil || s.isPast(id)) {
 			return noCut
 		}
 		if rec.Response.PerTurn && s.turn != nil && !s.broken {

@@ -617,6 +617,17 @@ func TestTheSessionThatWasIdleLongestMakesRoom(t *testing.T) {
 	assert.Equal(t, 2, a.Sessions())
 }
 
+func TestResponseOfLongAgoIsKnownByItsIDAlone(t *testing.T) {
+	var units []*translate.Decoded
+	for n := range keptResponses + 100 {
+		units = append(units, at(float64(n), says("m"+strconv.Itoa(n), 1, 1)))
+	}
+	late := at(float64(keptResponses+100), says("m0", 1, 1))
+	outs := fold(t, env{}, append(units, late)...)
+	assert.Len(t, spans(outs, translate.SpanChat), keptResponses+100)
+	assert.Len(t, spans(outs, translate.SpanRoot), 1)
+}
+
 func TestSessionWithoutAName(t *testing.T) {
 	units := []*translate.Decoded{at(0, start()), at(1, says("m1", 1, 1)), at(2, ends())}
 	for _, u := range units {
