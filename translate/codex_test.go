@@ -72,7 +72,8 @@ func tools(outs []translate.Output) []string {
 func turnOf(records ...string) string {
 	return strings.Join(slices.Concat(
 		[]string{`{"type":"thread.started","thread_id":"th"}`, `{"type":"turn.started"}`}, records,
-		[]string{`{"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":1}}`}), "\n")
+		[]string{`{"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":1}}`},
+	), "\n")
 }
 
 func completed(item string) string {
@@ -126,16 +127,19 @@ func TestCodexEvents(t *testing.T) {
 		"command without a line":  {[]string{completed(`"type":"command_execution","exit_code":0,"status":"completed"`)}, []string{"unknown tool of command_execution by shell success=true"}, []string{"shell ok"}},
 		"command started as well": {
 			[]string{started(command("make", `"exit_code":null,"status":"in_progress"`)), completed(command("make", `"exit_code":0,"status":"completed"`))},
-			[]string{`command command="make" by shell exit=0 success=true`}, []string{"shell ok"},
+			[]string{`command command="make" by shell exit=0 success=true`},
+			[]string{"shell ok"},
 		},
 		"command told twice": {
 			[]string{completed(command("make", `"exit_code":0,"status":"completed"`)), completed(command("make", `"exit_code":0,"status":"completed"`))},
-			[]string{`command command="make" by shell exit=0 success=true`}, []string{"shell ok"},
+			[]string{`command command="make" by shell exit=0 success=true`},
+			[]string{"shell ok"},
 		},
 
 		"file_change": {
 			[]string{completed(`"type":"file_change","changes":[{"path":"/w/a","kind":"add"},{"path":"b","kind":{"type":"update","move_path":"c"}}],"status":"completed"`)},
-			[]string{`write path="/w/a" by apply_patch success=true`, `write path="b" by apply_patch success=true`}, []string{"apply_patch ok"},
+			[]string{`write path="/w/a" by apply_patch success=true`, `write path="b" by apply_patch success=true`},
+			[]string{"apply_patch ok"},
 		},
 		"file_change that failed":  {[]string{completed(`"type":"file_change","changes":[{"path":"a","kind":"add"}],"status":"failed"`)}, []string{`write path="a" by apply_patch success=false WARN`}, []string{"apply_patch error tool_error"}},
 		"file_change, no status":   {[]string{completed(`"type":"file_change","changes":[{"path":"a","kind":"add"}]`)}, []string{`write path="a" by apply_patch success=true`}, []string{"apply_patch ok"}},
@@ -283,7 +287,9 @@ func TestCodexSources(t *testing.T) {
 				{thread, begin, `{"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"ls","status":"in_progress"}}`},
 				{thread, begin, `{"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"ls","status":"in_progress"}}`, ls, ends(100, 0, 7)},
 			},
-			[]string{"in=100 read=0 out=7"}, []string{"shell ok"}, "success", true,
+			[]string{"in=100 read=0 out=7"},
+			[]string{"shell ok"},
+			"success", true,
 		},
 		"a resumed thread":               {[][]string{{thread, begin, ls, ends(100, 0, 7)}, {thread, begin, ls, ends(130, 0, 9)}}, []string{"in=100 read=0 out=7", "in=30 read=0 out=2"}, []string{"shell ok", "shell ok"}, "success", false},
 		"two runs that begin alike":      {[][]string{{thread, begin, ls, says("a"), ends(100, 0, 7)}, {thread, begin, ls, says("b"), ends(130, 0, 9)}}, []string{"in=100 read=0 out=7", "in=30 read=0 out=2"}, []string{"shell ok", "shell ok"}, "success", false},

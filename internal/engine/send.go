@@ -232,7 +232,10 @@ func (e *Engine) runMetrics() {
 			}
 		case <-delivered:
 			// A series shows its beginning first, its value one snapshot later.
-			for e.snapshot() && e.pending() {
+			for more := true; more; more = e.pending() {
+				if !e.snapshot() {
+					return
+				}
 			}
 			return
 		}

@@ -377,7 +377,8 @@ func TestSelfTelemetry(t *testing.T) {
 	require.NoError(t, r.stop())
 	outcome := func(name string, n int64) metricdata.DataPoint[int64] {
 		return metricdata.DataPoint[int64]{Value: n, Attributes: attribute.NewSet(
-			attribute.String("outcome", name), attribute.String("format", "claude_code"))}
+			attribute.String("outcome", name), attribute.String("format", "claude_code"),
+		)}
 	}
 	metadatatest.AssertEqualAgentStreamRecords(t, r.tel, []metricdata.DataPoint[int64]{
 		outcome("ok", 2*plainOK), outcome("unknown_type", 2), outcome("not_json", 2), outcome("bad_shape", 1),

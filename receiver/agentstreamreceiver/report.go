@@ -61,7 +61,8 @@ func (e *engineReporter) Folded(format translate.Format, lines *batch.Outcomes, 
 	records := func(outcome string, n int64) {
 		if n > 0 {
 			t.AgentStreamRecords.Add(ctx, n, metric.WithAttributes(
-				attribute.String("outcome", outcome), attribute.String("format", string(format))))
+				attribute.String("outcome", outcome), attribute.String("format", string(format)),
+			))
 		}
 	}
 	records("ok", lines.OK())

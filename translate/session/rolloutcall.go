@@ -179,9 +179,7 @@ func (s *session) itemCall(r *row, th *rolloutThread, tc *translate.Call, res *t
 	if _, known := s.finished[hash(th.key(tc.ID))]; known {
 		return
 	}
-	if _, early := s.early[th.key(tc.ID)]; early {
-		delete(s.early, th.key(tc.ID))
-	}
+	delete(s.early, th.key(tc.ID))
 	th.ended[hash(tc.ID)] = struct{}{}
 	c := s.threadCall(r, th, tc)
 	if c == nil {
