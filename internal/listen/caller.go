@@ -14,17 +14,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
-)
-
-// Limits of what a request's baggage may add, those of a context line. The header as a whole is bounded
-// by its parser: 64 members, 8192 bytes.
-const (
-	maxAttributes     = 128
-	maxAttributeBytes = 4096
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 )
 
 // caller is what the headers of a request tell of who sends it: the span in traceparent and the listed
-// members of baggage. Invalid parts count as missing; nil when nothing is left.
+// members of baggage, within the limits of a context line. The header as a whole is bounded by its parser:
+// 64 members, 8192 bytes. Invalid parts count as missing; nil when nothing is left.
 func caller(header http.Header, members []string, redact func(string) string) *translate.Context {
 	c := &translate.Context{}
 	// Not the request's context: there the span of this server is.
@@ -36,7 +31,7 @@ func caller(header http.Header, members []string, redact func(string) string) *t
 		// What is wrong with single members does not take the others away.
 		bag, _ := baggage.Parse(strings.Join(header.Values("baggage"), ","))
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(members))) {
-			if bag.Member(name).Key() != name || name == "" || len(c.Attributes) == maxAttributes {
+			if bag.Member(name).Key() != name || name == "" || len(c.Attributes) == decode.MaxAttributes {
 				continue
 			}
 			c.Attributes = append(c.Attributes, translate.KeyValue{Key: name, Value: bound(redact(bag.Member(name).Value()))})
@@ -48,10 +43,7 @@ func caller(header http.Header, members []string, redact func(string) string) *t
 	return c
 }
 
-// bound cuts an attribute to its limit, at a character.
+// bound cuts an attribute to its limit; unlike a line's strings, a header's need not be UTF-8.
 func bound(s string) string {
-	if len(s) > maxAttributeBytes {
-		s = s[:maxAttributeBytes]
-	}
-	return strings.ToValidUTF8(s, "")
+	return strings.ToValidUTF8(decode.Bound(s, decode.MaxAttributeBytes), "")
 }

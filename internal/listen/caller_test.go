@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/decode"
 )
 
 func TestCaller(t *testing.T) {
@@ -82,8 +83,8 @@ func TestCaller(t *testing.T) {
 
 func TestBound(t *testing.T) {
 	assert.Equal(t, "ä", bound("ä"))
-	cut := bound("a" + strings.Repeat("ä", maxAttributeBytes))
-	assert.Len(t, cut, maxAttributeBytes-1)
+	cut := bound("a" + strings.Repeat("ä", decode.MaxAttributeBytes))
+	assert.Len(t, cut, decode.MaxAttributeBytes-1)
 	assert.True(t, utf8.ValidString(cut))
 }
 
@@ -96,7 +97,7 @@ func FuzzCaller(f *testing.F) {
 			return
 		}
 		for _, kv := range c.Attributes {
-			if v := kv.Value.(string); len(v) > maxAttributeBytes || !utf8.ValidString(v) {
+			if v := kv.Value.(string); len(v) > decode.MaxAttributeBytes || !utf8.ValidString(v) {
 				t.Errorf("attribute %s has a bad value", kv.Key)
 			}
 		}

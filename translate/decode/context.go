@@ -13,10 +13,10 @@ import (
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
 )
 
-// Limits of a context line.
+// Limits of what a caller may add to session roots, by a context line or by a request's baggage.
 const (
-	maxAttributes     = 128
-	maxAttributeBytes = 4096
+	MaxAttributes     = 128
+	MaxAttributeBytes = 4096 // of a value
 )
 
 // ContextType is the type of a caller's context line. It is no record of a session.
@@ -28,12 +28,12 @@ func (d *Base) Context(parent, attributes jsontok.Value) *translate.Context {
 	if s, ok := parent.Plain(); ok {
 		c.TraceID, c.SpanID, _ = traceparent(string(s))
 	}
-	for o := attributes.Object(); o.Next() && len(c.Attributes) < maxAttributes; {
+	for o := attributes.Object(); o.Next() && len(c.Attributes) < MaxAttributes; {
 		kv := translate.KeyValue{Key: Bound(d.Redact(jsontok.Valid(o.Name)), maxKey)}
 		switch o.Value().Kind() {
 		case jsontok.String:
 			s, _ := o.Value().Text()
-			kv.Value = Bound(d.Redact(s), maxAttributeBytes)
+			kv.Value = Bound(d.Redact(s), MaxAttributeBytes)
 		case jsontok.Bool:
 			kv.Value = o.Value().True()
 		case jsontok.Number:

@@ -666,6 +666,11 @@ func disjoint(u *translate.Usage) translate.Tokens {
 
 // addUsage adds counts; into takes the speed of u.
 func addUsage(into, u *translate.Usage) {
+	joinUsage(into, u, func(a, b int64) int64 { return a + b })
+}
+
+// joinUsage joins every count that u tells with that of into, and takes the speed of u.
+func joinUsage(into, u *translate.Usage, join func(a, b int64) int64) {
 	for _, f := range []struct{ a, b *translate.Opt[int64] }{
 		{&into.Input, &u.Input},
 		{&into.CacheRead, &u.CacheRead},
@@ -677,7 +682,7 @@ func addUsage(into, u *translate.Usage) {
 		{&into.WebSearches, &u.WebSearches},
 	} {
 		if f.b.OK {
-			*f.a = translate.Some(min(f.a.V+min(f.b.V, maxTokens), maxTokens))
+			*f.a = translate.Some(min(join(f.a.V, min(f.b.V, maxTokens)), maxTokens))
 		}
 	}
 	if u.Speed != "" {
@@ -687,23 +692,7 @@ func addUsage(into, u *translate.Usage) {
 
 // mergeUsage takes the maximum of every field: rows may repeat usage or let it grow.
 func mergeUsage(into, u *translate.Usage) {
-	for _, f := range []struct{ a, b *translate.Opt[int64] }{
-		{&into.Input, &u.Input},
-		{&into.CacheRead, &u.CacheRead},
-		{&into.CacheWrite, &u.CacheWrite},
-		{&into.CacheWrite5m, &u.CacheWrite5m},
-		{&into.CacheWrite1h, &u.CacheWrite1h},
-		{&into.Output, &u.Output},
-		{&into.Reasoning, &u.Reasoning},
-		{&into.WebSearches, &u.WebSearches},
-	} {
-		if f.b.OK {
-			*f.a = translate.Some(min(max(f.a.V, f.b.V), maxTokens))
-		}
-	}
-	if u.Speed != "" {
-		into.Speed = u.Speed
-	}
+	joinUsage(into, u, func(a, b int64) int64 { return max(a, b) })
 	if len(u.Iterations) > 0 {
 		into.Iterations = slices.Clone(u.Iterations)
 	}
