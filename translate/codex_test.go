@@ -40,6 +40,7 @@ func events(outs []translate.Output) []string {
 		add(l.Captured, "%q", l.Body)
 		add(l.Command != "", "command=%q", l.Command)
 		add(l.Path != "", "path=%q", l.Path)
+		add(l.SkillPath != "", "skill=%q", l.SkillPath)
 		add(l.Query != "", "query=%q", l.Query)
 		add(l.StartLine.OK, "from=%d", l.StartLine.V)
 		add(l.EndLine.OK, "to=%d", l.EndLine.V)
