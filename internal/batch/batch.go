@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"sync"
 
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
 
@@ -30,6 +31,10 @@ type Batch struct {
 	NULs int64
 	// Torn is the number of lines that broke off.
 	Torn int64
+	// Progress is how far its file is read with it; of no file if its ID is 0.
+	Progress ledger.Progress
+	// Silent says that its lines are known but not to be sent: they were there before the receiver was.
+	Silent bool
 
 	buf     []byte  // the lines, back to back
 	ends    []int   // end of each line in buf

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/internal/voice"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
@@ -22,6 +23,13 @@ type Source struct {
 	Live bool
 	// Caller is what the headers of a request tell; nil without.
 	Caller *translate.Context
+	// Request says that the source is one of several that may feed a session one after the other, so that its
+	// end, or that of the process, closes none.
+	Request bool
+	// File is the file that is read; 0 for others.
+	File ledger.FileID
+	// Epoch is Progress.Epoch of the file.
+	Epoch uint32
 }
 
 // Input is one file, connection or request on its way into the engine. Batch, Send and End are for one
@@ -143,6 +151,8 @@ const (
 	Ended Ending = iota
 	// Broken closes the sessions that only this input was feeding: of a connection.
 	Broken
+	// Suspended is the end of the process: what can be read again, or was stored, goes on after it.
+	Suspended
 )
 
 // End says that no more batches come. It must be called once, also after Send failed.
