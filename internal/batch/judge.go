@@ -38,6 +38,14 @@ func (j *Judge) Observe(line []byte) {
 	}
 }
 
+// Resume takes what was decided about the source before, unless that is not demanded any more.
+func (j *Judge) Resume(f translate.Format, agent string) {
+	if j.settled || j.fixed != nil && !slices.Contains(j.fixed, f) {
+		return
+	}
+	j.settled, j.format, j.agent = true, f, agent
+}
+
 // Settled reports whether the format is decided.
 func (j *Judge) Settled() bool { return j.settled }
 

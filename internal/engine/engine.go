@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
@@ -47,8 +48,14 @@ type Options struct {
 	Batch batch.Options
 	// MaxLine is the longest line that inputs hand over, in bytes: what a single batch may need.
 	MaxLine int
-	// Session says where sessions begin and end.
+	// Session says where sessions begin and end. Its MaxSessions are those that stay in memory when others
+	// come; its Recall is set here.
 	Session session.Config
+	// Ledger is what was stored, and where progress is.
+	Ledger *ledger.Ledger
+	// Durable says that the ledger outlives the process: what live sources bring is journalled, and what can
+	// go on after the process stays open at its end.
+	Durable bool
 	// Builder and Totals make telemetry of what is final.
 	Builder *otlp.Builder
 	Totals  *otlp.Totals
@@ -72,22 +79,29 @@ type Engine struct {
 	decoders *batch.Decoders
 	items    chan item
 	parcels  chan *parcel
-	sessions *session.Assembler
-	clock    clock
+	loads    chan *load
+	rereads  chan struct{} // closed when reread is set
+	reread   Reread
+	inputs   sync.Map // FileID → *Input that reads the file
 	resident atomic.Int64
 	evicted  atomic.Int64
+	caughtUp atomic.Bool
+	// againBudget bounds what is read again.
+	againBudget *semaphore.Weighted
 
 	running context.Context // until the engine gives up
 	giveUp  context.CancelFunc
 	ending  chan struct{} // closed when no more input comes
 	fold    sync.WaitGroup
+	load    sync.WaitGroup
 	send    sync.WaitGroup
 	meter   sync.WaitGroup
 
 	totals      sync.Mutex   // of options.Totals, which delivery and metrics share
 	outstanding atomic.Int64 // parcels that are folded and not committed
 	commits     atomic.Int64
-	ticked      int64        // commits at the last tick; of the fold goroutine
+	committed   atomic.Int64 // number of the latest parcel that is
+	abandoned   bool         // of the delivery: nothing is committed any more
 	failing     atomic.Int32 // signals whose latest delivery was refused; metrics hold nothing up
 	undelivered atomic.Int64
 }
@@ -98,17 +112,26 @@ type item struct {
 	piece  *piece
 	ended  bool
 	ending Ending
+
+	// Of files that are read again, in place of an input: a batch of one, that one is read, that all are.
+	origin  *origin
+	load    *load
+	err     error
+	modTime int64
 }
 
 // New is an engine that was not started.
 func New(opts Options) *Engine {
 	e := &Engine{
-		options:  opts,
-		limit:    max(minBudget, 2*int64(opts.MaxLine)),
-		items:    make(chan item, queued),
-		parcels:  make(chan *parcel, parcelsQueued),
-		sessions: session.New(opts.Session),
-		ending:   make(chan struct{}),
+		options: opts,
+		limit:   max(minBudget, 2*int64(opts.MaxLine)),
+		items:   make(chan item, queued),
+		parcels: make(chan *parcel, parcelsQueued),
+		loads:   make(chan *load, 1),
+		rereads: make(chan struct{}),
+		ending:  make(chan struct{}),
+
+		againBudget: semaphore.NewWeighted(againBudget),
 	}
 	e.budget = semaphore.NewWeighted(e.limit)
 	e.running, e.giveUp = context.WithCancel(context.Background())
@@ -118,16 +141,16 @@ func New(opts Options) *Engine {
 // Start begins to take batches.
 func (e *Engine) Start() {
 	e.decoders = batch.NewDecoders(e.options.Batch)
-	e.clock.start(e.options.Batch.Now())
-	e.fold.Go(e.runFold)
+	e.fold.Go(e.newFolder().run)
+	e.load.Go(e.runLoads)
 	e.send.Go(e.runSend)
 	if e.options.Sink.Metrics != nil {
 		e.meter.Go(e.runMetrics)
 	}
 }
 
-// Shutdown folds and delivers what came, closes every session, delivers that and the last metrics. It
-// gives up when ctx ends, at the latest after DrainTimeout; what was not delivered then is an error.
+// Shutdown folds and delivers what came and the last metrics. Without Options.Durable it closes every session
+// first. It gives up when ctx ends, at the latest after DrainTimeout; what was not delivered then is an error.
 // It must be called once, after every input has ended.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, DrainTimeout)
@@ -140,13 +163,17 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	e.decoders.Close()
 	e.meter.Wait()
 	e.giveUp()
+	e.load.Wait()
 	if n := e.undelivered.Load(); n > 0 {
 		return fmt.Errorf("deliver %d spans, log records and data points before shutdown: %w", n, errors.Join(ctx.Err(), errGaveUp))
 	}
 	return nil
 }
 
-var errGaveUp = errors.New("the pipeline did not take them in time")
+var (
+	errGaveUp  = errors.New("the pipeline did not take them in time")
+	errNoFiles = errors.New("no files are read")
+)
 
 // Pressed reports whether the pipeline refuses or is full, so that new work had better wait outside.
 func (e *Engine) Pressed() bool {
@@ -183,9 +210,22 @@ func (e *Engine) enqueue(ctx context.Context, it item) error {
 	}
 }
 
-// parcel is what one turn of the fold made, and the batch it came from; nil where it was the clock or an
-// end.
+// CaughtUp says that every file that was there at the start has been read. Nothing is closed by the clock
+// before.
+func (e *Engine) CaughtUp() { e.caughtUp.Store(true) }
+
+// inputOf is the input that reads a file; nil for none.
+func (e *Engine) inputOf(id ledger.FileID) *Input {
+	in, _ := e.inputs.Load(id)
+	i, _ := in.(*Input)
+	return i
+}
+
+// parcel is what one turn of the fold made, the batch it came from (nil where it was the clock or an end),
+// and what is to be stored of it.
 type parcel struct {
-	outs  []translate.Output
-	piece *piece
+	number int64
+	outs   []translate.Output
+	piece  *piece
+	ops    []ledger.Op
 }

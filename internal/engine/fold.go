@@ -6,108 +6,234 @@ package engine
 import (
 	"time"
 
-	"github.com/otelcol-agents/otelcol-agents/internal/voice"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
 
-// runFold is the goroutine that owns every session. Its inputs are items and ticks.
-func (e *Engine) runFold() {
+// folder is the state of the fold. One goroutine owns it.
+type folder struct {
+	e        *Engine
+	sessions *session.Assembler
+	ledger   *ledger.Ledger
+	clock    clock
+	number   int64 // of the latest parcel
+	ticked   int64 // commits at the last tick
+	swept    int64 // when the ledger was swept last, by the clock
+	tidied   int64 // when closed sessions were let go last, by the clock
+
+	// files has the origin of every file of which all that was read is folded, and sources leads from the
+	// sessions' sources to them.
+	files   map[ledger.FileID]*origin
+	sources map[*session.Source]*origin
+	// stamps has the number of the latest parcel of each session in memory.
+	stamps map[uint64]int64
+	// asleep has the open sessions that are not in memory, and when they are due.
+	asleep map[uint64]int64
+	// dismissed has the sessions that were closed to make room although more of them may come.
+	dismissed map[uint64]bool
+
+	loading    bool // a load is being read
+	queue      []*load
+	coming     map[ledger.FileID]bool // files of loads
+	rebuilding map[uint64]bool        // sessions of loads
+	failed     map[ledger.FileID]bool // files that could not be read again
+	lost       []session.Change       // sessions that cannot come back
+	waiting    []*Input               // inputs that wait for a load
+	diaries    diaries
+	froms      map[uint64]session.State // what sessions of the journal go on from, while that is folded
+	resident   int                      // sessions that may stay in memory
+}
+
+func (e *Engine) newFolder() *folder {
+	f := &folder{
+		e: e, ledger: e.options.Ledger,
+		files: map[ledger.FileID]*origin{}, sources: map[*session.Source]*origin{}, stamps: map[uint64]int64{},
+		asleep: map[uint64]int64{}, dismissed: map[uint64]bool{}, coming: map[ledger.FileID]bool{},
+		rebuilding: map[uint64]bool{}, failed: map[ledger.FileID]bool{}, froms: map[uint64]session.State{},
+		diaries: newDiaries(),
+	}
+	cfg := e.options.Session
+	f.resident = cfg.MaxSessions
+	// What is in use cannot be let go at once; this is where it is closed instead.
+	cfg.MaxSessions += max(cfg.MaxSessions/4, 1024)
+	cfg.Recall = f.recall
+	f.sessions = session.New(cfg)
+	f.clock.start(e.options.Batch.Now())
+	return f
+}
+
+// run is the fold. Its inputs are items and ticks.
+func (f *folder) run() {
+	e := f.e
 	defer close(e.parcels)
+	defer close(e.loads)
+	f.sessions.At(f.clock.at)
+	f.recover()
 	tick := time.NewTicker(tickInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case it := <-e.items:
-			e.foldItem(it)
+			f.item(it)
 		case <-tick.C:
-			e.due()
+			f.due()
 		case <-e.ending:
-			e.foldRest()
+			f.rest()
 			return
 		}
 	}
 }
 
-// foldRest folds what inputs handed over before they ended, and closes every session.
-func (e *Engine) foldRest() {
+// rest folds what inputs handed over before they ended. Sessions whose rows can be read again stay open.
+func (f *folder) rest() {
+	if !f.e.options.Durable {
+		f.wake(1<<63 - 1)
+	}
 	for {
 		select {
-		case it := <-e.items:
-			e.foldItem(it)
+		case it := <-f.e.items:
+			f.item(it)
+			continue
 		default:
-			e.sessions.Close()
-			e.hand(nil)
-			return
 		}
+		if !f.loading {
+			break
+		}
+		select {
+		case it := <-f.e.items:
+			f.item(it)
+		case <-f.e.running.Done():
+			return // what waits is not committed
+		}
+	}
+	if !f.e.options.Durable {
+		f.sessions.Close()
+		f.hand(nil, nil)
 	}
 }
 
-func (e *Engine) foldItem(it item) {
-	e.sessions.At(e.clock.at)
+func (f *folder) item(it item) {
+	f.sessions.At(f.clock.at)
+	switch in := it.input; {
+	case it.load != nil && it.origin != nil:
+		f.readAgain(it.origin, it.err)
+	case it.load != nil:
+		f.loaded(it.load)
+	case it.origin != nil:
+		f.foldAgain(it.origin, it.piece, it.modTime)
+	case len(in.parked) > 0:
+		in.parked = append(in.parked, it)
+	case f.waits(it):
+		in.parked = append(in.parked, it)
+		f.waiting = append(f.waiting, in)
+	default:
+		f.take(it)
+	}
+}
+
+// readAgain notes what became of a file that was to be folded again.
+func (f *folder) readAgain(o *origin, err error) {
+	if err != nil && f.e.running.Err() == nil {
+		f.failed[o.file.ID] = true
+		f.e.options.Reporter.Unreadable(o.file.ID, o.file.Path, err)
+	}
+}
+
+// take folds an item that need not wait.
+func (f *folder) take(it item) {
+	f.sessions.At(f.clock.at)
 	in := it.input
 	if it.ended {
-		e.end(in, it.ending)
+		f.end(in, it.ending)
 		in.queued.Add(-1)
-		e.hand(nil)
+		f.hand(nil, in.origin)
 		return
 	}
 	p := it.piece
 	p.Wait()
-	if in.voices == nil {
-		in.voices = voice.New(e.sessions, in.about())
-	}
-	in.voices.Modified(in.modified())
-	for i := range p.Len() {
-		if anew := in.voices.Fold(p.Line(i), p.Units(i), p.Arrived(i)); anew != nil {
-			p.Again(i, anew)
+	o := f.origin(in)
+	o.voices.Modified(in.modified())
+	if in.source.Live && f.e.options.Durable {
+		f.journalled(o, in, p)
+	} else {
+		for i := range p.Len() {
+			said, anew := o.voices.Hear(p.Line(i), p.Units(i), p.Arrived(i))
+			if anew != nil {
+				p.Again(i, anew)
+			}
+			o.voices.Step(&said)
 		}
 	}
-	e.options.Reporter.Folded(p.Format(), p.Outcomes(), p.Size, p.NULs)
+	f.e.options.Reporter.Folded(p.Format(), p.Outcomes(), p.Size, p.NULs)
 	in.queued.Add(-1)
-	e.hand(p)
+	f.hand(p, o)
 }
 
-// about is what is known of the input once its format is decided.
-func (in *Input) about() voice.Input {
-	opts := &in.engine.options.Batch
-	return voice.Input{
-		Info: session.SourceInfo{
-			Format: in.judge.Format(), Agent: in.judge.Agent(), ModTime: in.modified(),
-			Live: in.source.Live, Caller: in.source.Caller, Behind: in.behind,
-		},
-		Fixed:   opts.Fixed != nil,
-		Decoder: opts.Decoder,
+// end ends an input's sources.
+func (f *folder) end(in *Input, how Ending) {
+	o := in.origin
+	if o == nil {
+		o = f.files[in.source.File]
 	}
-}
-
-func (e *Engine) end(in *Input, how Ending) {
+	if o == nil || in.source.File != 0 && o.file.Epoch != in.source.Epoch {
+		return // it brought nothing, or sleeps
+	}
 	switch {
-	case in.voices == nil: // it brought nothing
+	case how == Suspended && f.e.options.Durable && (in.source.File != 0 || in.source.Request):
+		return // it goes on
 	case how == Broken:
-		in.voices.End()
+		o.voices.End()
 	default:
-		in.voices.Release()
+		o.voices.Release()
 	}
+	o.ended = true
+	delete(f.files, in.source.File)
 }
 
 // due moves the clock and closes what it has made final.
-func (e *Engine) due() {
+func (f *folder) due() {
 	// Parcels that were there at the last tick and still are: the delivery stands.
-	commits := e.commits.Load()
-	stood := e.outstanding.Load() > 0 && commits == e.ticked
-	e.ticked = commits
-	e.sessions.Due(e.clock.advance(e.options.Batch.Now(), stood))
-	e.hand(nil)
+	commits := f.e.commits.Load()
+	stood := f.e.outstanding.Load() > 0 && commits == f.ticked
+	f.ticked = commits
+	// Before all files have been looked at, nobody knows what is still to come.
+	at := f.clock.advance(f.e.options.Batch.Now(), stood || !f.e.caughtUp.Load())
+	if f.e.caughtUp.Load() {
+		f.sessions.Due(at)
+		f.wake(at)
+	}
+	f.hand(nil, nil)
+	f.tidy(at)
+	f.sweep(at)
 }
 
-// hand passes on what became final, and the batch that it came from; the delivery commits both together.
-func (e *Engine) hand(p *piece) {
-	e.resident.Store(int64(e.sessions.Sessions()))
-	e.evicted.Store(int64(e.sessions.Evicted()))
-	outs := e.sessions.Take()
-	if len(outs) == 0 && p == nil {
+// hand passes on what became final, the batch that it came from, and what is to be stored of it; the
+// delivery commits all of it together.
+func (f *folder) hand(p *piece, o *origin) {
+	e := f.e
+	outs := f.sessions.Take()
+	changes := append(f.lost, f.sessions.Changes()...)
+	f.lost = nil
+	var files []ledger.File
+	if p != nil && o.file.ID != 0 && p.Progress.ID != 0 {
+		o.file.Progress = p.Progress
+		f.note(o)
+		files = append(files, o.file)
+	}
+	ops := f.ledger.Fold(changes, f.sessions.Learned(), files...)
+	if o != nil {
+		ops = append(ops, f.attribute(o, changes)...)
+	}
+	ops = append(ops, f.diaries.close(changes)...)
+	e.resident.Store(int64(f.sessions.Sessions()))
+	if len(outs) == 0 && p == nil && len(ops) == 0 {
 		return
 	}
+	f.number++
+	for i := range changes {
+		f.changed(&changes[i])
+	}
 	e.outstanding.Add(1)
-	e.parcels <- &parcel{outs: outs, piece: p}
+	e.parcels <- &parcel{number: f.number, outs: outs, piece: p, ops: ops}
+	f.makeRoom()
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
-	"github.com/otelcol-agents/otelcol-agents/internal/voice"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
 
@@ -37,7 +36,8 @@ type Source struct {
 type Input struct {
 	engine *Engine
 	source Source
-	voices *voice.Voices // of the fold goroutine; nil before the first batch
+	origin *origin // of the fold; nil before the first batch, and while its sessions are not in memory
+	parked []item  // of the fold: what waits for sessions
 
 	queued  atomic.Int64 // items that are not folded yet
 	unread  atomic.Bool
@@ -61,7 +61,14 @@ type piece struct {
 
 // Open begins an input.
 func (e *Engine) Open(src Source) *Input {
-	return &Input{engine: e, source: src, lock: make(chan struct{}, 1), judge: e.options.Batch.NewJudge()}
+	in := &Input{engine: e, source: src, lock: make(chan struct{}, 1), judge: e.options.Batch.NewJudge()}
+	if src.File != 0 {
+		e.inputs.Store(src.File, in)
+		if rec, ok := e.options.Ledger.File(src.File); ok && rec.Epoch == src.Epoch && rec.Format != "" {
+			in.judge.Resume(rec.Format, rec.Agent)
+		}
+	}
+	return in
 }
 
 // Send hands a batch over; it blocks while the engine holds too many bytes. committed, unless nil, is
@@ -157,6 +164,9 @@ const (
 
 // End says that no more batches come. It must be called once, also after Send failed.
 func (in *Input) End(ctx context.Context, how Ending) error {
+	if in.source.File != 0 {
+		in.engine.inputs.CompareAndDelete(in.source.File, in)
+	}
 	if err := in.settle(ctx); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 )
@@ -23,9 +24,8 @@ func (e *Engine) runSend() {
 		for _, p := range parcels {
 			outs = append(outs, p.outs...)
 		}
-		if e.deliver(outs) {
-			e.commit(parcels, outs)
-		}
+		// After something was given up nothing is committed: what comes later must not stand for it.
+		e.abandoned = e.abandoned || !e.deliver(outs) || !e.commit(parcels, outs)
 		e.outstanding.Add(-int64(len(parcels)))
 	}
 }
@@ -61,15 +61,17 @@ func (e *Engine) deliver(outs []translate.Output) bool {
 	return true
 }
 
-// commit is the one place where progress is made: after the delivery, in its order.
-func (e *Engine) commit(parcels []*parcel, outs []translate.Output) {
-	e.totals.Lock()
-	for i := range outs {
-		if s := outs[i].Step; s != nil {
-			e.options.Totals.Add(*s)
-		}
+// commit is the one place where progress is made: after the delivery, in its order. It is false where the
+// engine gave up before it was stored.
+func (e *Engine) commit(parcels []*parcel, outs []translate.Output) bool {
+	began := time.Now()
+	var ops []ledger.Op
+	for _, p := range parcels {
+		ops = append(ops, p.ops...)
 	}
-	e.totals.Unlock()
+	if !e.count(outs, ops) {
+		return false
+	}
 	for _, p := range parcels {
 		if p.piece == nil {
 			continue
@@ -80,8 +82,60 @@ func (e *Engine) commit(parcels []*parcel, outs []translate.Output) {
 		e.budget.Release(p.piece.charged)
 		p.piece.Release()
 	}
+	e.committed.Store(parcels[len(parcels)-1].number)
 	e.commits.Add(1)
-	e.options.Reporter.Committed(len(parcels))
+	e.options.Reporter.Committed(len(parcels), time.Since(began))
+	return true
+}
+
+// count adds to the totals and stores them with the rest. Nobody sees totals that are not stored.
+func (e *Engine) count(outs []translate.Output, ops []ledger.Op) bool {
+	e.totals.Lock()
+	defer e.totals.Unlock()
+	for i := range outs {
+		if s := outs[i].Step; s != nil {
+			e.options.Totals.Add(*s)
+		}
+	}
+	ops = append(ops, e.saved()...)
+	return len(ops) == 0 || e.insist(func() error { return e.options.Ledger.Commit(e.running, ops) })
+}
+
+// saved gives the totals that changed since they were stored. The lock of the totals is held.
+func (e *Engine) saved() (ops []ledger.Op) {
+	if !e.options.Durable {
+		return nil
+	}
+	for _, s := range e.options.Totals.Save() {
+		ops = append(ops, ledger.Op{Key: ledger.TotalKey(s.Key), Value: ledger.Seal(s.Value)})
+	}
+	return ops
+}
+
+// insist does something with the store until it succeeds; false when the engine gave up first.
+func (e *Engine) insist(do func() error) bool {
+	failed := false
+	for pause := e.options.Backoff; ; pause = min(2*pause, e.options.MaxBackoff) {
+		err := do()
+		if err == nil {
+			if failed {
+				e.failing.Add(-1)
+				e.options.Reporter.CommitRecovered()
+			}
+			return true
+		}
+		if e.running.Err() != nil {
+			return false
+		}
+		if !failed {
+			failed = true
+			e.failing.Add(1)
+		}
+		e.options.Reporter.CommitFailed(err)
+		if !sleep(e.running, pause/2+rand.N(pause/2+1)) {
+			return false
+		}
+	}
 }
 
 // abandon counts what the end of the process leaves undelivered. Nothing of it is committed.
@@ -270,6 +324,12 @@ func (e *Engine) snapshot() bool {
 	if !ok {
 		e.drop(Metrics, n, errGaveUp)
 		e.undelivered.Add(int64(n))
+		return false
 	}
-	return ok
+	// What was shown is stored too, so that the next process begins with it.
+	e.totals.Lock()
+	defer e.totals.Unlock()
+	e.options.Totals.Shown()
+	ops := e.saved()
+	return len(ops) == 0 || e.insist(func() error { return e.options.Ledger.Commit(e.running, ops) })
 }

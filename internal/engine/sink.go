@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
 
@@ -67,6 +68,16 @@ type Reporter interface {
 	Recovered(signal Signal)
 	// Dropped tells of items that were refused for good or could not be delivered before the end.
 	Dropped(signal Signal, items int, err error)
-	// Committed tells of one commit: everything up to some parcel was accepted.
-	Committed(parcels int)
+	// Committed tells of one commit, and how long it took: everything up to some parcel was accepted.
+	Committed(parcels int, took time.Duration)
+	// CommitFailed tells that the store did not take a commit, which will be tried again.
+	CommitFailed(err error)
+	// CommitRecovered tells that the store takes commits again.
+	CommitRecovered()
+	// Refolded tells of bytes that were read again.
+	Refolded(bytes int64)
+	// Unreadable tells of a file that should be read again and cannot be.
+	Unreadable(file ledger.FileID, path string, err error)
+	// Damaged tells of stored values that say nothing.
+	Damaged(n int)
 }

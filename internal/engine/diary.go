@@ -1,0 +1,258 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"slices"
+
+	"github.com/otelcol-agents/otelcol-agents/internal/journal"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
+	"github.com/otelcol-agents/otelcol-agents/internal/voice"
+	"github.com/otelcol-agents/otelcol-agents/translate/session"
+)
+
+const (
+	// maxDiary bounds what is journalled of one session, and maxDiaries of all, in bytes: beyond it the
+	// session is closed, and goes on in a new segment.
+	maxDiary   = 64 << 20
+	maxDiaries = 512 << 20
+)
+
+// diaries are what is journalled of live sources: rows that nothing else could bring back. A row is an entry
+// of one source; it goes when every session that it tells of is closed.
+type diaries struct {
+	last  uint64 // number of the latest source
+	rows  map[uint64][]*diaryRow
+	sizes map[uint64]int
+	size  int
+	// ends has the states in which sessions of live sources were closed: what they go on from.
+	ends map[uint64]session.State
+}
+
+// diary is one source in the journal.
+type diary struct {
+	source  uint64
+	seq     uint64
+	opening journal.Opening
+	loose   []*diaryRow // rows of which no session is known yet
+	row     *diaryRow   // the latest, until it is known whose it is
+}
+
+type diaryRow struct {
+	key  string
+	open int // sessions that are open
+	size int
+}
+
+func newDiaries() diaries {
+	return diaries{rows: map[uint64][]*diaryRow{}, sizes: map[uint64]int{}, ends: map[uint64]session.State{}}
+}
+
+// journalled stores what a batch of a live source says, and folds it then.
+func (f *folder) journalled(o *origin, in *Input, p *piece) {
+	d := o.diary
+	if d == nil {
+		f.diaries.last++
+		d = &diary{source: f.diaries.last, opening: journal.Opening{
+			Request: in.source.Request, Caller: in.source.Caller, Format: o.format, Agent: o.agent,
+		}}
+		o.diary = d
+	}
+	said := make([]voice.Said, 0, p.Len())
+	for i := range p.Len() {
+		one, anew := o.voices.Hear(p.Line(i), p.Units(i), p.Arrived(i))
+		if anew != nil {
+			p.Again(i, anew)
+		}
+		said = append(said, one)
+	}
+	if len(said) > 0 {
+		f.write(d, said)
+	}
+	for i := range said {
+		o.voices.Step(&said[i])
+	}
+}
+
+func (f *folder) write(d *diary, said []voice.Said) {
+	value, err := journal.Encode(&journal.Entry{Opening: d.opening, Said: said, From: f.from(said)})
+	if err != nil {
+		f.e.options.Reporter.CommitFailed(err)
+		return // it is folded all the same: only a crash would lose it
+	}
+	d.seq++
+	key := ledger.JournalKey(d.source, d.seq)
+	if f.e.insist(func() error { return f.ledger.Commit(f.e.running, []ledger.Op{{Key: key, Value: ledger.Seal(value)}}) }) {
+		d.row = &diaryRow{key: key, size: len(value)}
+	}
+}
+
+// from gives the states of closed sessions of which something is said now. Their earlier rows are gone from
+// the journal, so that is what they go on from.
+func (f *folder) from(said []voice.Said) (states []session.State) {
+	last := ""
+	for i := range said {
+		for k := range said[i].Units {
+			id := said[i].Derived
+			if r := said[i].Units[k].Record; r != nil && r.Session != "" {
+				id = r.Session
+			}
+			if id == "" || id == last {
+				continue
+			}
+			last = id
+			key := session.Key(said[i].Agent, id)
+			if end, ok := f.diaries.ends[key]; ok {
+				delete(f.diaries.ends, key)
+				states = append(states, end)
+			} else if s, ok := f.ledger.Session(key); ok && s.Closed && s.Live && !f.sessions.Has(key) {
+				if m := f.recall(key); m != nil {
+					states = append(states, m.State)
+				}
+			}
+		}
+	}
+	return states
+}
+
+// attribute finds out whose the latest row is: the sessions' that it changed, and that its source feeds.
+func (f *folder) attribute(o *origin, changes []session.Change) (ops []ledger.Op) {
+	d := o.diary
+	if d == nil || d.row == nil && len(d.loose) == 0 {
+		return nil
+	}
+	rows := d.loose
+	if d.row != nil {
+		rows = append(rows, d.row)
+	}
+	d.row, d.loose = nil, nil
+	var keys []uint64
+	for i := range changes {
+		keys = append(keys, changes[i].Key)
+	}
+	for _, src := range o.voices.Sources() {
+		keys = append(keys, src.Sessions()...)
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	if len(keys) == 0 && !o.ended {
+		d.loose = rows
+		return nil
+	}
+	keys = slices.DeleteFunc(keys, func(k uint64) bool {
+		s, ok := f.ledger.Session(k)
+		return !ok || s.Closed
+	})
+	ds := &f.diaries
+	for _, row := range rows {
+		if row.open = len(keys); row.open == 0 {
+			ops = append(ops, ledger.Op{Key: row.key})
+			continue
+		}
+		ds.size += row.size
+		for _, k := range keys {
+			ds.rows[k] = append(ds.rows[k], row)
+			ds.sizes[k] += row.size
+		}
+	}
+	for _, k := range keys {
+		if ds.sizes[k] > maxDiary {
+			f.sessions.Dismiss(k)
+		}
+	}
+	if ds.size > maxDiaries {
+		for k := range f.sessions.Oldest() {
+			if ds.sizes[k] > 0 {
+				f.sessions.Dismiss(k)
+				break
+			}
+		}
+	}
+	return ops
+}
+
+// close deletes the rows of sessions that are closed.
+func (ds *diaries) close(changes []session.Change) (ops []ledger.Op) {
+	for i := range changes {
+		c := &changes[i]
+		if !c.State.Closed {
+			continue
+		}
+		for _, row := range ds.rows[c.Key] {
+			if row.open--; row.open == 0 {
+				ops = append(ops, ledger.Op{Key: row.key})
+				ds.size -= row.size
+			}
+		}
+		delete(ds.rows, c.Key)
+		delete(ds.sizes, c.Key)
+		if c.State.Live {
+			ds.ends[c.Key] = c.State
+		}
+	}
+	return ops
+}
+
+// recover folds the journal: what live sources brought before the process ended. Connections are over;
+// requests may go on in others.
+func (f *folder) recover() {
+	for key, s := range f.ledger.Sessions() {
+		if !s.Closed {
+			f.asleep[key] = s.Due
+			f.rebuilding[key] = s.Live
+		}
+	}
+	l := &load{}
+	var o *origin
+	for _, j := range f.ledger.Journal() {
+		entry, err := journal.Decode(j.Value)
+		if err != nil {
+			f.e.options.Reporter.Damaged(1)
+			continue
+		}
+		if o == nil || o.diary.source != j.Source {
+			o = f.reread(j.Source, &entry.Opening)
+			l.live = append(l.live, o)
+		}
+		f.diaries.last = j.Source
+		o.diary.seq = j.Seq
+		o.diary.row = &diaryRow{key: ledger.JournalKey(j.Source, j.Seq), size: len(j.Value)}
+		for _, s := range entry.From {
+			f.froms[session.Key(s.Agent, s.ID)] = s
+		}
+		for i := range entry.Said {
+			o.voices.Step(&entry.Said[i])
+		}
+		f.hand(nil, o)
+	}
+	if len(l.live) == 0 {
+		clear(f.rebuilding)
+		return
+	}
+	var keys []uint64
+	for key := range f.rebuilding {
+		if f.sessions.Has(key) {
+			keys = append(keys, key)
+		}
+	}
+	clear(f.rebuilding)
+	clear(f.froms)
+	f.gather(l, nil, keys)
+	if len(l.origins) == 0 {
+		f.loading = true
+		f.loaded(l)
+		return
+	}
+	f.start(l)
+}
+
+// reread is the origin of a source in the journal.
+func (f *folder) reread(source uint64, opening *journal.Opening) *origin {
+	o := &origin{
+		format: opening.Format, agent: opening.Agent, input: func() *Input { return nil },
+		diary: &diary{source: source, opening: *opening}, request: opening.Request,
+	}
+	o.voices = f.voices(o, Source{Live: true, Caller: opening.Caller}, f.clock.at)
+	return o
+}
