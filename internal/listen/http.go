@@ -240,8 +240,9 @@ func (h *HTTP) read(s *source, counts *tally, r *http.Request) error {
 	h.settings.Reporter.Opened(TransportHTTP)
 	defer h.settings.Reporter.Closed(TransportHTTP)
 	in := h.settings.Opener.Open(engine.Source{
-		Live:   true,
-		Caller: caller(r.Header, h.config.BaggageAttributes, h.settings.Redact),
+		Live:    true,
+		Request: true,
+		Caller:  caller(r.Header, h.config.BaggageAttributes, h.settings.Redact),
 	})
 	l := newLines(s, in, h.settings.MaxLine, h.settings.Now)
 	l.keepTail, l.sent, l.committed = true, counts.sent, counts.committed
@@ -250,11 +251,7 @@ func (h *HTTP) read(s *source, counts *tally, r *http.Request) error {
 	delete(h.sources, s)
 	h.mu.Unlock()
 	s.end()
-	how := engine.Ended
-	if s.broken != nil {
-		how = engine.Broken
-	}
-	ended := in.End(h.running, how)
+	ended := in.End(h.running, ending(s, err))
 	counts.end()
 	if ended != nil && !errors.Is(err, errUnsent) {
 		err = fmt.Errorf("%w: %w", errUnsent, ended)
@@ -266,6 +263,17 @@ func (h *HTTP) read(s *source, counts *tally, r *http.Request) error {
 		h.settings.Reporter.Failed(TransportHTTP, fmt.Errorf("read lines of %s: %w", r.RemoteAddr, err))
 	}
 	return err
+}
+
+// ending is how the input of a request ends whose reading ended with err.
+func ending(s *source, err error) engine.Ending {
+	switch {
+	case s.broken != nil:
+		return engine.Broken
+	case errors.Is(err, errStopped), errors.Is(err, errUnsent):
+		return engine.Suspended
+	}
+	return engine.Ended
 }
 
 // verdict is what a request is answered: err ended its body, all says whether everything of it is

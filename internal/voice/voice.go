@@ -6,6 +6,8 @@
 package voice
 
 import (
+	"slices"
+
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/detect"
@@ -26,6 +28,10 @@ type Input struct {
 // a line of which that decoder knows nothing is looked at again. Where it is another agent's without
 // doubt, that agent speaks, until a line is the first one's again. Each agent has a source of its own,
 // since its name is part of its ids. Voices are not safe for concurrent use.
+//
+// A line is first heard, then stepped. Many lines may be heard before the first of them is stepped, but
+// they are stepped in the order in which they were heard. What is stepped needs no hearing where it was
+// heard before, by other Voices of the same home: those of a process that is gone.
 type Voices struct {
 	sessions *session.Assembler
 	input    Input
@@ -34,52 +40,150 @@ type Voices struct {
 	alone  bool
 	home   *voice
 	others []*voice // in the order of their first line
-	speaks *voice
+	speaks *voice   // of the line that was heard last
 	units  []translate.Decoded
+}
+
+// Said is what one line says, and who says it: all that Step needs of it.
+type Said struct {
+	Format  translate.Format
+	Agent   string
+	Derived string // id of the session if the voice never names one; "" but for the voice's first record
+	Units   []translate.Decoded
 }
 
 // voice is one agent in an input.
 type voice struct {
 	format  translate.Format
 	agent   string
-	source  *session.Source
-	derived bool
-	decoder batch.Decoder // of the others only
+	source  *session.Source // nil before the first step of one of the others
+	derived bool            // a record of it was heard
+	decoder batch.Decoder   // of the others only
 }
 
-// New opens the source of the agent that the first records decided.
+// New opens the source of the agent that the first records decided. For Step alone, Input.Decoder is not
+// needed.
 func New(a *session.Assembler, in Input) *Voices {
-	v := &Voices{sessions: a, input: in, alone: in.Fixed || in.Info.Format == translate.FormatGeneric}
-	v.home = v.open(in.Info.Format, in.Info.Agent)
+	v := &Voices{sessions: a, input: in}
+	v.alone = in.Fixed || in.Decoder == nil || in.Info.Format == translate.FormatGeneric
+	v.home = &voice{format: in.Info.Format, agent: in.Info.Agent}
 	v.speaks = v.home
+	v.open(v.home)
 	return v
 }
 
-func (v *Voices) open(format translate.Format, agent string) *voice {
+func (v *Voices) open(o *voice) {
 	info := v.input.Info
-	info.Format, info.Agent = format, agent
-	return &voice{format: format, agent: agent, source: v.sessions.Open(info)}
+	info.Format, info.Agent = o.format, o.agent
+	o.source = v.sessions.Open(info)
 }
 
-// Fold folds a line and what it was decoded to. arrival is that of a live source, else 0. Where the line
-// is another agent's, it returns what it was decoded to anew, good until the next call; else nil.
-func (v *Voices) Fold(line []byte, units []translate.Decoded, arrival int64) (anew []translate.Decoded) {
+// Hear finds out who speaks in a line that was decoded to units, and folds nothing. arrival is that of a
+// live source, else 0. Where the line is another agent's, anew is what it was decoded to anew; else nil.
+func (v *Voices) Hear(line []byte, units []translate.Decoded, arrival int64) (said Said, anew []translate.Decoded) {
 	switch known, foreign := judge(units); {
 	case known:
 		v.speaks = v.home
 	case foreign && !v.alone:
 		if other := v.listen(line); other != nil {
-			v.units = other.decoder.Decode(line, v.units[:0])
-			anew, units, v.speaks = v.units, v.units, other
-			for i := range units {
-				if r := units[i].Record; r != nil {
-					r.Arrival = arrival
-				}
-			}
+			v.speaks = other
+			anew = v.decode(other, line, arrival)
+			units = anew
 		}
 	}
-	v.speaks.step(v.sessions, line, units)
+	said = Said{Format: v.speaks.format, Agent: v.speaks.agent, Units: units}
+	if !v.speaks.derived && tells(units) {
+		said.Derived = ids.Session(v.speaks.agent, line)
+		v.speaks.derived = true
+	}
+	return said, anew
+}
+
+// Lines of another agent are decoded into pieces of memory for so many units, which are not used again:
+// what was heard stays good.
+const (
+	unitsPiece = 64
+	unitsSpare = 4 // more than nearly any line gives
+)
+
+func (v *Voices) decode(o *voice, line []byte, arrival int64) []translate.Decoded {
+	if cap(v.units)-len(v.units) < unitsSpare {
+		v.units = make([]translate.Decoded, 0, unitsPiece)
+	}
+	from := len(v.units)
+	v.units = o.decoder.Decode(line, v.units)
+	units := slices.Clip(v.units[from:])
+	for i := range units {
+		if r := units[i].Record; r != nil {
+			r.Arrival = arrival
+		}
+	}
+	return units
+}
+
+// tells reports whether there is a record among the units from which the id of a session is derived.
+func tells(units []translate.Decoded) bool {
+	return slices.ContainsFunc(units, func(d translate.Decoded) bool {
+		return d.Record != nil && d.Record.Context == nil && d.Record.Sidecar == nil
+	})
+}
+
+// Step folds what a line says. Units before the first record wait inside the assembler, so an id that is
+// derived from that one is in time.
+func (v *Voices) Step(said *Said) {
+	o := v.voice(said)
+	if o.source == nil {
+		v.open(o)
+	}
+	if said.Derived != "" {
+		o.source.Derive(said.Derived)
+		o.derived = true
+	}
+	for i := range said.Units {
+		v.sessions.Step(o.source, &said.Units[i])
+	}
+}
+
+// Fold is Hear and Step.
+func (v *Voices) Fold(line []byte, units []translate.Decoded, arrival int64) (anew []translate.Decoded) {
+	said, anew := v.Hear(line, units, arrival)
+	v.Step(&said)
 	return anew
+}
+
+// voice is the one that said it. Voices that did not hear it may meet it here for the first time.
+func (v *Voices) voice(said *Said) *voice {
+	if said.Format == v.home.format {
+		return v.home
+	}
+	return v.meet(said.Format, said.Agent)
+}
+
+// other is the one of the others that has the format; nil before its first line.
+func (v *Voices) other(f translate.Format) *voice {
+	for _, o := range v.others {
+		if o.format == f {
+			return o
+		}
+	}
+	return nil
+}
+
+func (v *Voices) meet(f translate.Format, agent string) *voice {
+	o := v.other(f)
+	if o == nil {
+		o = &voice{format: f, agent: agent}
+		v.others = append(v.others, o)
+	}
+	return o
+}
+
+// Sources are those that were opened: first the one of the agent that the first records decided, then the
+// others' in the order of their first line.
+func (v *Voices) Sources() []*session.Source {
+	var list []*session.Source
+	v.each(func(s *session.Source) { list = append(list, s) })
+	return list
 }
 
 // End ends every source, and closes the sessions that live ones alone were feeding.
@@ -97,19 +201,9 @@ func (v *Voices) Modified(at int64) {
 func (v *Voices) each(do func(*session.Source)) {
 	do(v.home.source)
 	for _, o := range v.others {
-		do(o.source)
-	}
-}
-
-// step folds the units of one line. Units before the first record wait inside the assembler, so an id
-// that is derived from that one is in time.
-func (o *voice) step(a *session.Assembler, line []byte, units []translate.Decoded) {
-	for i := range units {
-		if r := units[i].Record; !o.derived && r != nil && r.Context == nil && r.Sidecar == nil {
-			o.source.Derive(ids.Session(o.agent, line))
-			o.derived = true
+		if o.source != nil {
+			do(o.source)
 		}
-		a.Step(o.source, &units[i])
 	}
 }
 
@@ -122,16 +216,13 @@ func (v *Voices) listen(line []byte) *voice {
 		v.speaks = v.home
 		return nil
 	}
-	for _, o := range v.others {
-		if sure && o.format == f {
+	if sure {
+		if o := v.other(f); o != nil && o.decoder != nil {
 			return o
 		}
-	}
-	if sure {
 		if dec := v.input.Decoder(f); dec != nil {
-			o := v.open(f, detect.Agent(f))
+			o := v.meet(f, detect.Agent(f))
 			o.decoder = dec
-			v.others = append(v.others, o)
 			return o
 		}
 	}

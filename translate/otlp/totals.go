@@ -113,6 +113,17 @@ func (l *limiter) name(s string) string {
 	return s
 }
 
+// know lets s through, whatever the limit is.
+func (l *limiter) know(s string) {
+	if s == "" || s == l.rest {
+		return
+	}
+	if l.seen == nil {
+		l.seen = map[string]struct{}{}
+	}
+	l.seen[s] = struct{}{}
+}
+
 // seriesKey is what tells series apart. Fields that the instrument has no label for are zero.
 type seriesKey struct {
 	in       instrumentID
@@ -157,6 +168,18 @@ type series struct {
 	dirty     bool  // now was not sent yet
 	movedAt   int64 // time of the Snapshot that saw it move
 	end       int64 // time of its last point, 0 before the first
+
+	unsaved bool   // Save is to give it
+	name    string // Saved.Key, "" before the first Save
+}
+
+func newSeries(k seriesKey) *series {
+	s := &series{key: k}
+	if b := instruments[k.in].buckets; b != nil {
+		s.now.buckets = make([]uint64, len(b)+1)
+		s.sent.buckets = make([]uint64, len(b)+1)
+	}
+	return s
 }
 
 // Add counts a step. Steps without a metric, and values that no series can hold (negative or not
@@ -222,11 +245,13 @@ func (t *Totals) Add(st translate.Step) {
 	case translate.MetricLines:
 		t.add(inLines, &st)
 	case translate.MetricRateLimit:
-		if !math.IsNaN(st.Value) && !math.IsInf(st.Value, 0) {
+		if finite(st.Value) {
 			t.at(inRateLimit, &st, st.Label).now.last = st.Value
 		}
 	}
 }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 func rises(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
@@ -283,17 +308,24 @@ func (t *Totals) at(in instrumentID, st *translate.Step, value string) *series {
 	}
 	s := t.series[k]
 	if s == nil {
-		s = &series{key: k}
-		if b := instruments[in].buckets; b != nil {
-			s.now.buckets = make([]uint64, len(b)+1)
-			s.sent.buckets = make([]uint64, len(b)+1)
-		}
-		t.series[k] = s
-		t.order = append(t.order, s)
-		t.unsorted = true
+		s = newSeries(k)
+		t.put(s)
 	}
-	s.moved, s.dirty = true, true
+	s.moved, s.dirty, s.unsaved = true, true, true
 	return s
+}
+
+func (t *Totals) put(s *series) {
+	t.series[s.key] = s
+	t.order = append(t.order, s)
+	t.unsorted = true
+}
+
+func (t *Totals) sort() {
+	if t.unsorted {
+		slices.SortFunc(t.order, t.compare)
+		t.unsorted = false
+	}
 }
 
 // Pending reports whether some series moved and its value is still to be shown.
@@ -306,15 +338,12 @@ func (t *Totals) Pending() bool {
 // emitted; a caller whose emission is refused sends the same one again before it takes the next.
 func (t *Totals) Snapshot(now int64) pmetric.Metrics {
 	now = max(now, t.last+1)
-	if t.unsorted {
-		slices.SortFunc(t.order, t.compare)
-		t.unsorted = false
-	}
+	t.sort()
 	md := pmetric.NewMetrics()
 	w := writer{t: t, md: md, now: now}
 	for _, s := range t.order {
 		if s.moved {
-			s.moved, s.movedAt = false, now
+			s.moved, s.movedAt, s.unsaved = false, now, true
 		}
 		if !s.dirty && t.opts.SeriesTTL > 0 && now-s.movedAt > int64(t.opts.SeriesTTL) {
 			s.announced = false
@@ -328,7 +357,7 @@ func (t *Totals) Snapshot(now int64) pmetric.Metrics {
 		}
 		w.point(s, &s.now)
 		if s.dirty {
-			s.dirty = false
+			s.dirty, s.unsaved = false, true
 			s.sent.n, s.sent.sum, s.sent.last = s.now.n, s.now.sum, s.now.last
 			copy(s.sent.buckets, s.now.buckets)
 		}
@@ -431,6 +460,7 @@ func (w *writer) point(s *series, value *total) {
 		start = cmp.Or(s.end, w.t.last)
 		window := value.minus(&s.sent)
 		value = &window
+		s.unsaved = true // its next window starts where this one ends
 	}
 	s.end = w.now
 	if in.kind == histogram {
