@@ -63,6 +63,7 @@ func (e *Engine) deliver(outs []translate.Output) bool {
 
 // commit is the one place where progress is made: after the delivery, in its order.
 func (e *Engine) commit(parcels []*parcel, outs []translate.Output) {
+	began := time.Now()
 	e.totals.Lock()
 	for i := range outs {
 		if s := outs[i].Step; s != nil {
@@ -81,7 +82,7 @@ func (e *Engine) commit(parcels []*parcel, outs []translate.Output) {
 		p.piece.Release()
 	}
 	e.commits.Add(1)
-	e.options.Reporter.Committed(len(parcels))
+	e.options.Reporter.Committed(len(parcels), time.Since(began))
 }
 
 // abandon counts what the end of the process leaves undelivered. Nothing of it is committed.

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
 
@@ -67,6 +68,16 @@ type Reporter interface {
 	Recovered(signal Signal)
 	// Dropped tells of items that were refused for good or could not be delivered before the end.
 	Dropped(signal Signal, items int, err error)
-	// Committed tells of one commit: everything up to some parcel was accepted.
-	Committed(parcels int)
+	// Committed tells of one commit: everything up to some parcel was accepted, and after took it was stored.
+	Committed(parcels int, took time.Duration)
+	// CommitFailed tells that a commit could not be stored and will be tried again: of each attempt.
+	CommitFailed(err error)
+	// CommitRecovered tells that the commit after failures was stored.
+	CommitRecovered()
+	// Refolded tells of bytes that were read once more, to rebuild a session that was not in memory.
+	Refolded(bytes int64)
+	// Unreadable tells of a file that a session cannot be rebuilt from: it is gone, or another one by now.
+	Unreadable(file ledger.FileID, path string, err error)
+	// Damaged tells of stored values that could not be understood, and are taken as absent.
+	Damaged(n int)
 }
