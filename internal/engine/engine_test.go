@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
@@ -115,7 +116,13 @@ func (r *recorder) Dropped(s Signal, items int, _ error) {
 	r.dropped[s] += items
 }
 
-func (r *recorder) Committed(parcels int) {
+func (r *recorder) CommitFailed(error)                      {}
+func (r *recorder) CommitRecovered()                        {}
+func (r *recorder) Refolded(int64)                          {}
+func (r *recorder) Unreadable(ledger.FileID, string, error) {}
+func (r *recorder) Damaged(int)                             {}
+
+func (r *recorder) Committed(parcels int, _ time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.commits += parcels

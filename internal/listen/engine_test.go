@@ -22,6 +22,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/engine"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/otlp"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
@@ -46,7 +47,12 @@ func (b *backend) Folded(translate.Format, *batch.Outcomes, int64, int64) {}
 func (b *backend) Retrying(engine.Signal, error, time.Duration)           {}
 func (b *backend) Recovered(engine.Signal)                                {}
 func (b *backend) Dropped(engine.Signal, int, error)                      {}
-func (b *backend) Committed(int)                                          {}
+func (b *backend) Committed(int, time.Duration)                           {}
+func (b *backend) CommitFailed(error)                                     {}
+func (b *backend) CommitRecovered()                                       {}
+func (b *backend) Refolded(int64)                                         {}
+func (b *backend) Unreadable(ledger.FileID, string, error)                {}
+func (b *backend) Damaged(int)                                            {}
 
 func (b *backend) traces(_ context.Context, td ptrace.Traces) error {
 	if b.away.Load() {

@@ -32,7 +32,8 @@ type Config struct {
 	TCP configoptional.Optional[TCPConfig] `mapstructure:"tcp"`
 	// HTTP listens for POST /v1/agentstream. Absent: it does not.
 	HTTP configoptional.Optional[HTTPConfig] `mapstructure:"http"`
-	// Storage is the storage extension that keeps progress, ledger and totals. Not supported yet.
+	// Storage is the storage extension that keeps progress, ledger and totals. Absent: nothing outlives the
+	// process.
 	Storage *component.ID `mapstructure:"storage"`
 
 	_ struct{}
@@ -157,9 +158,7 @@ func (c *Config) Validate() error {
 		_, port, _ := net.SplitHostPort(tcp)
 		check(tcp != http || port == "0", "tcp.endpoint and http.endpoint must differ, got %q for both", tcp)
 	}
-	check(c.Storage == nil, "storage is not yet supported: without it a restart starts anew")
-	check(c.Options.Session.MaxResident == options.NewDefaultSession().MaxResident,
-		"session.max_resident is not yet supported: leave it out")
+	check(c.Storage == nil || *c.Storage != component.ID{}, "storage must be the id of a storage extension, got an empty one")
 	return errors.Join(errs...)
 }
 

@@ -68,7 +68,7 @@ func TestLoadEveryKey(t *testing.T) {
 		MaxLineSize:        1 << 20,
 		Session: options.Session{
 			Trace: "turn", IdleTimeout: 4 * time.Minute, Linger: 500 * time.Millisecond, MaxDuration: time.Hour,
-			MaxSpans: 5, MaxResident: 10000,
+			MaxSpans: 5, MaxResident: 5000,
 		},
 		Capture:             []string{"prompts", "responses", "reasoning", "tool_arguments", "tool_results", "raw", "identity"},
 		MaxContentBytes:     100,
@@ -96,6 +96,8 @@ func TestLoadEveryKey(t *testing.T) {
 	http.ServerConfig.MaxRequestBodySize = 1 << 20
 	http.BaggageAttributes = []string{"team"}
 	want.HTTP = configoptional.Some(http)
+	id := component.MustNewIDWithName("file_storage", "agents")
+	want.Storage = &id
 	assert.Equal(t, want, cfg)
 	assert.NotNil(t, cfg.TCP.Get().TLS.Get())
 }
@@ -127,16 +129,6 @@ func TestSectionsWithoutValue(t *testing.T) {
 	})
 }
 
-func TestNotYetSupported(t *testing.T) {
-	for name, key := range map[string]string{
-		"storage": "storage", "max_resident": "session.max_resident",
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.ErrorContains(t, confmap.Validate(load(t, name)), key+" is not yet supported")
-		})
-	}
-}
-
 func TestUnknownKeys(t *testing.T) {
 	for name, body := range map[string]map[string]any{
 		"top level":  {"tcp": nil, "nonsense": 1},
@@ -165,6 +157,8 @@ func TestWrongTypes(t *testing.T) {
 		"duration": {map[string]any{"files": map[string]any{"poll_interval": "soon"}}, "poll_interval"},
 		"number":   {map[string]any{"tcp": map[string]any{"max_connections": "x"}}, "max_connections"},
 		"list":     {map[string]any{"capture": map[string]any{"a": 1}}, "capture"},
+		"id":       {map[string]any{"storage": "file storage"}, "storage"},
+		"no id":    {map[string]any{"storage": ""}, "storage"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse(t, tt.body)
@@ -229,7 +223,9 @@ func TestValidate(t *testing.T) {
 			c.HTTP.Get().ServerConfig.NetAddr.Endpoint = "localhost:0"
 			c.TCP.Get().Address.Endpoint = "localhost:0"
 		}, ""},
-		"storage":                   {func(c *Config) { id := component.MustNewID("file_storage"); c.Storage = &id }, "storage is not yet supported"},
+		"storage":                   {func(c *Config) { id := component.MustNewID("file_storage"); c.Storage = &id }, ""},
+		"empty storage":             {func(c *Config) { c.Storage = &component.ID{} }, "storage must be the id of a storage extension"},
+		"few resident":              {func(c *Config) { c.Options.Session.MaxResident = 1 }, ""},
 		"tls without a certificate": {func(c *Config) { c.TCP.Get().TLS.GetOrInsertDefault().CertFile = "x" }, "tls"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,9 +249,9 @@ func TestValidateTellsAllProblems(t *testing.T) {
 		"files":   map[string]any{"start_at": "middle", "poll_interval": "0s"},
 		"tcp":     map[string]any{"endpoint": "nowhere", "max_connections": -1},
 		"http":    map[string]any{"endpoint": "nowhere", "baggage_attributes": []any{""}},
-		"storage": "file_storage",
 	})
 	require.NoError(t, err)
+	cfg.Storage = &component.ID{}
 	err = confmap.Validate(cfg)
 	require.Error(t, err)
 	for _, key := range []string{

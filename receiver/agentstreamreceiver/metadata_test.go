@@ -58,6 +58,7 @@ type metricDescription struct {
 	Unit        string      `yaml:"unit"`
 	Sum         *aggregated `yaml:"sum"`
 	Gauge       *aggregated `yaml:"gauge"`
+	Histogram   *aggregated `yaml:"histogram"`
 	Attributes  []string    `yaml:"attributes"`
 }
 
@@ -65,14 +66,29 @@ type aggregated struct {
 	ValueType string `yaml:"value_type"`
 	Monotonic bool   `yaml:"monotonic"`
 	Async     bool   `yaml:"async"`
+	// Boundaries are those of a histogram.
+	Boundaries []float64 `yaml:"bucket_boundaries"`
+}
+
+// kinds is how many of the three the metric is.
+func (m *metricDescription) kinds() (n int) {
+	for _, a := range []*aggregated{m.Sum, m.Gauge, m.Histogram} {
+		if a != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // instrument is what the code must register for the metric.
 func (m *metricDescription) instrument(name string) metadata.Instrument {
 	i := metadata.Instrument{Name: "otelcol_" + name, Description: m.Description + " [" + capital(m.Stability) + "]", Unit: m.Unit}
-	if m.Sum != nil {
+	switch {
+	case m.Sum != nil:
 		i.Kind, i.Monotonic, i.Async = "sum", m.Sum.Monotonic, m.Sum.Async
-	} else {
+	case m.Histogram != nil:
+		i.Kind = "histogram"
+	default:
 		i.Kind, i.Async = "gauge", m.Gauge.Async
 	}
 	return i
@@ -114,7 +130,7 @@ func TestMetadataTelemetry(t *testing.T) {
 	var want []metadata.Instrument
 	for _, name := range slices.Sorted(maps.Keys(d.Telemetry.Metrics)) {
 		m := d.Telemetry.Metrics[name]
-		require.True(t, m.Enabled && (m.Sum == nil) != (m.Gauge == nil), name)
+		require.True(t, m.Enabled && m.kinds() == 1, name)
 		want = append(want, m.instrument(name))
 		for _, a := range m.Attributes {
 			assert.Contains(t, d.Attributes, a, name)
@@ -136,6 +152,9 @@ func TestMetadataTelemetry(t *testing.T) {
 			kind.Kind, kind.Monotonic = "sum", data.IsMonotonic
 		case metricdata.Gauge[int64]:
 			kind.Kind = "gauge"
+		case metricdata.Histogram[float64]:
+			kind.Kind = "histogram"
+			assert.Equal(t, d.Telemetry.Metrics[strings.TrimPrefix(i.Name, "otelcol_")].Histogram.Boundaries, data.DataPoints[0].Bounds)
 		}
 		assert.Equal(t, i, kind)
 	}
@@ -215,12 +234,17 @@ func (d *description) documentation() string {
 		m := d.Telemetry.Metrics[name]
 		i := m.instrument(name)
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n", i.Name, m.Description)
-		if m.Sum != nil {
+		switch {
+		case m.Sum != nil:
 			b.WriteString("| Unit | Metric Type | Value Type | Monotonic | Stability |\n| ---- | ----------- | ---------- | --------- | --------- |\n")
 			fmt.Fprintf(&b, "| %s | Sum | %s | %t | %s |\n", m.Unit, capital(m.Sum.ValueType), m.Sum.Monotonic, capital(m.Stability))
-		} else {
+		default:
+			kind, values := "Gauge", m.Gauge
+			if m.Histogram != nil {
+				kind, values = "Histogram", m.Histogram
+			}
 			b.WriteString("| Unit | Metric Type | Value Type | Stability |\n| ---- | ----------- | ---------- | --------- |\n")
-			fmt.Fprintf(&b, "| %s | Gauge | %s | %s |\n", m.Unit, capital(m.Gauge.ValueType), capital(m.Stability))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", m.Unit, kind, capital(values.ValueType), capital(m.Stability))
 		}
 		if len(m.Attributes) > 0 {
 			b.WriteString("\n#### Attributes\n\n| Name | Description | Values |\n| ---- | ----------- | ------ |\n")
@@ -251,6 +275,8 @@ func recordAll(t *testing.T, b *metadata.TelemetryBuilder) {
 			require.NoError(t, b.Observe(instrument, func() int64 { return 1 }))
 		case metric.Int64Counter:
 			instrument.Add(t.Context(), 1)
+		case metric.Float64Histogram:
+			instrument.Record(t.Context(), 1)
 		default:
 			t.Errorf("unexpected instrument %T", instrument)
 		}

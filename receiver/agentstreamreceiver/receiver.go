@@ -18,6 +18,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/engine"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/internal/listen"
 	"github.com/otelcol-agents/otelcol-agents/internal/options"
 	"github.com/otelcol-agents/otelcol-agents/internal/tail"
@@ -51,6 +52,10 @@ type agentStream struct {
 	http      *listen.HTTP
 
 	connections connectionReporter
+
+	store         ledger.Store                // nil without storage
+	closeStore    func(context.Context) error // nil until it is open
+	ledgerEntries func() int64                // nil where there is none to count
 }
 
 func newReceiver(cfg *Config, set receiver.Settings) (*agentStream, error) {
@@ -69,8 +74,12 @@ func newReceiver(cfg *Config, set receiver.Settings) (*agentStream, error) {
 // start makes the engine and then the transports, so that nothing comes before it can be taken. When a
 // transport cannot start, what was started is stopped.
 func (r *agentStream) start(ctx context.Context, host component.Host) error {
-	if err := r.startEngine(); err != nil {
+	var err error
+	if r.store, r.closeStore, err = r.openStore(ctx, host); err != nil {
 		return err
+	}
+	if err := r.startEngine(); err != nil {
+		return errors.Join(err, r.closeStore(ctx))
 	}
 	if err := errors.Join(r.startTransports(ctx, host), r.observe()); err != nil {
 		err = errors.Join(err, r.shutdown(ctx))
@@ -194,6 +203,7 @@ func (r *agentStream) shutdown(ctx context.Context) error {
 		errs = append(errs, r.http.Shutdown(ctx))
 	}
 	r.telemetry.Shutdown()
+	errs = append(errs, r.closeStore(ctx))
 	return errors.Join(errs...)
 }
 
@@ -232,6 +242,9 @@ func (r *agentStream) told() {
 	}
 	if r.http != nil {
 		fields = append(fields, zap.Stringer("http", r.http.Addr()))
+	}
+	if r.cfg.Storage != nil {
+		fields = append(fields, zap.Stringer("storage", r.cfg.Storage))
 	}
 	r.set.Logger.Info("reading agent streams", fields...)
 }

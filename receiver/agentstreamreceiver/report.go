@@ -18,6 +18,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/engine"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/internal/listen"
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
@@ -31,6 +32,9 @@ func (r *agentStream) observe() error {
 	errs := []error{
 		t.Observe(t.AgentStreamSessionsResident, r.engine.Sessions),
 		t.Observe(t.AgentStreamSessionsEvicted, r.engine.Evicted),
+	}
+	if r.ledgerEntries != nil {
+		errs = append(errs, t.Observe(t.AgentStreamLedgerEntries, r.ledgerEntries))
 	}
 	if r.files != nil {
 		errs = append(errs,
@@ -48,9 +52,13 @@ func (r *agentStream) observe() error {
 type engineReporter struct {
 	receiver *agentStream
 
-	mu      sync.Mutex
-	refused map[engine.Signal]time.Time // when it was told last; without those that recovered
-	dropped map[engine.Signal]time.Time // when it was told last
+	mu       sync.Mutex
+	refused  map[engine.Signal]time.Time // when it was told last; without those that recovered
+	dropped  map[engine.Signal]time.Time // when it was told last
+	unstored time.Time                   // when a commit that failed was told last; zero once one succeeded
+	unread   time.Time                   // when a file that cannot be folded again was told last
+	damaged  int                         // stored values that could not be understood
+	untold   time.Time                   // when these were told last
 }
 
 var _ engine.Reporter = (*engineReporter)(nil)
@@ -110,12 +118,27 @@ func (e *engineReporter) first(told *map[engine.Signal]time.Time, s engine.Signa
 func (e *engineReporter) Recovered(s engine.Signal) {
 	e.mu.Lock()
 	delete(e.refused, s)
-	healthy := len(e.refused) == 0
+	healthy := e.healthy()
 	e.mu.Unlock()
 	e.receiver.set.Logger.Info("the pipeline accepts again", zap.String("signal", string(s)))
 	if healthy {
 		e.receiver.status(componentstatus.NewEvent(componentstatus.StatusOK))
 	}
+}
+
+// healthy reports whether nothing is refused and the latest commit was stored. The lock is held.
+func (e *engineReporter) healthy() bool { return len(e.refused) == 0 && e.unstored.IsZero() }
+
+// due reports whether trouble that was told at *last is to be told now, and notes it.
+func (e *engineReporter) due(last *time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := time.Now()
+	if now.Sub(*last) < logEvery {
+		return false
+	}
+	*last = now
+	return true
 }
 
 // Dropped implements engine.Reporter. The metric tells of each; the log, which a pipeline that refuses
@@ -130,8 +153,61 @@ func (e *engineReporter) Dropped(s engine.Signal, items int, err error) {
 }
 
 // Committed implements engine.Reporter.
-func (e *engineReporter) Committed(int) {
-	e.receiver.telemetry.AgentStreamCommits.Add(context.Background(), 1)
+func (e *engineReporter) Committed(_ int, took time.Duration) {
+	ctx, t := context.Background(), e.receiver.telemetry
+	t.AgentStreamCommits.Add(ctx, 1)
+	t.AgentStreamCommitDuration.Record(ctx, took.Seconds())
+}
+
+// CommitFailed implements engine.Reporter.
+func (e *engineReporter) CommitFailed(err error) {
+	r := e.receiver
+	r.telemetry.AgentStreamCommitFailures.Add(context.Background(), 1)
+	if !e.due(&e.unstored) {
+		return
+	}
+	r.status(componentstatus.NewRecoverableErrorEvent(err))
+	r.set.Logger.Warn("cannot store progress; nothing more is read until it can", zap.Error(err))
+}
+
+// CommitRecovered implements engine.Reporter.
+func (e *engineReporter) CommitRecovered() {
+	e.mu.Lock()
+	e.unstored = time.Time{}
+	healthy := e.healthy()
+	e.mu.Unlock()
+	e.receiver.set.Logger.Info("progress is stored again")
+	if healthy {
+		e.receiver.status(componentstatus.NewEvent(componentstatus.StatusOK))
+	}
+}
+
+// Refolded implements engine.Reporter.
+func (e *engineReporter) Refolded(bytes int64) {
+	e.receiver.telemetry.AgentStreamRefoldBytes.Add(context.Background(), bytes)
+}
+
+// Unreadable implements engine.Reporter. A folder that is deleted has as many files as it likes, so the log
+// names one now and then.
+func (e *engineReporter) Unreadable(_ ledger.FileID, path string, err error) {
+	if e.due(&e.unread) {
+		e.receiver.set.Logger.Warn("a file of an open session cannot be read again; the session goes on without what it said",
+			zap.String("path", path), zap.Error(err))
+	}
+}
+
+// Damaged implements engine.Reporter.
+func (e *engineReporter) Damaged(n int) {
+	if n <= 0 {
+		return
+	}
+	e.mu.Lock()
+	e.damaged += n
+	all := e.damaged
+	e.mu.Unlock()
+	if e.due(&e.untold) {
+		e.receiver.set.Logger.Warn("stored values cannot be understood; what they stood for is read anew", zap.Int("values", all))
+	}
 }
 
 // fileReporter tells of what the tailer finds. Paths go to the collector's own log only.

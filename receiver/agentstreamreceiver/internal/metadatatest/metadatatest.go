@@ -33,6 +33,22 @@ func AssertEqualAgentStreamBytesRead(t *testing.T, tt *componenttest.Telemetry, 
 	assertEqual(t, tt, "otelcol_agent_stream_bytes_read", dps, opts...)
 }
 
+// AssertEqualAgentStreamCommitDuration asserts the points of otelcol_agent_stream_commit_duration.
+func AssertEqualAgentStreamCommitDuration(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.HistogramDataPoint[float64], opts ...metricdatatest.Option) {
+	t.Helper()
+	want := described(t, "otelcol_agent_stream_commit_duration")
+	want.Data = metricdata.Histogram[float64]{Temporality: metricdata.CumulativeTemporality, DataPoints: dps}
+	got, err := tt.GetMetric(want.Name)
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
+// AssertEqualAgentStreamCommitFailures asserts the points of otelcol_agent_stream_commit_failures.
+func AssertEqualAgentStreamCommitFailures(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	t.Helper()
+	assertEqual(t, tt, "otelcol_agent_stream_commit_failures", dps, opts...)
+}
+
 // AssertEqualAgentStreamCommits asserts the points of otelcol_agent_stream_commits.
 func AssertEqualAgentStreamCommits(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	t.Helper()
@@ -75,6 +91,12 @@ func AssertEqualAgentStreamLagBytes(t *testing.T, tt *componenttest.Telemetry, d
 	assertEqual(t, tt, "otelcol_agent_stream_lag_bytes", dps, opts...)
 }
 
+// AssertEqualAgentStreamLedgerEntries asserts the points of otelcol_agent_stream_ledger_entries.
+func AssertEqualAgentStreamLedgerEntries(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	t.Helper()
+	assertEqual(t, tt, "otelcol_agent_stream_ledger_entries", dps, opts...)
+}
+
 // AssertEqualAgentStreamNulBytes asserts the points of otelcol_agent_stream_nul_bytes.
 func AssertEqualAgentStreamNulBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	t.Helper()
@@ -87,10 +109,22 @@ func AssertEqualAgentStreamRecords(t *testing.T, tt *componenttest.Telemetry, dp
 	assertEqual(t, tt, "otelcol_agent_stream_records", dps, opts...)
 }
 
+// AssertEqualAgentStreamRefoldBytes asserts the points of otelcol_agent_stream_refold_bytes.
+func AssertEqualAgentStreamRefoldBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	t.Helper()
+	assertEqual(t, tt, "otelcol_agent_stream_refold_bytes", dps, opts...)
+}
+
 // AssertEqualAgentStreamRetries asserts the points of otelcol_agent_stream_retries.
 func AssertEqualAgentStreamRetries(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	t.Helper()
 	assertEqual(t, tt, "otelcol_agent_stream_retries", dps, opts...)
+}
+
+// AssertEqualAgentStreamSessionsEvicted asserts the points of otelcol_agent_stream_sessions_evicted.
+func AssertEqualAgentStreamSessionsEvicted(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	t.Helper()
+	assertEqual(t, tt, "otelcol_agent_stream_sessions_evicted", dps, opts...)
 }
 
 // AssertEqualAgentStreamSessionsResident asserts the points of otelcol_agent_stream_sessions_resident.
@@ -99,13 +133,22 @@ func AssertEqualAgentStreamSessionsResident(t *testing.T, tt *componenttest.Tele
 	assertEqual(t, tt, "otelcol_agent_stream_sessions_resident", dps, opts...)
 }
 
+// described is a metric without points.
+func described(t *testing.T, name string) metricdata.Metrics {
+	t.Helper()
+	i := slices.IndexFunc(metadata.Instruments, func(i metadata.Instrument) bool { return i.Name == name })
+	require.GreaterOrEqual(t, i, 0, name)
+	in := metadata.Instruments[i]
+	return metricdata.Metrics{Name: in.Name, Description: in.Description, Unit: in.Unit}
+}
+
 // assertEqual compares a metric, its description included, with points.
 func assertEqual(t *testing.T, tt *componenttest.Telemetry, name string, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	t.Helper()
 	i := slices.IndexFunc(metadata.Instruments, func(i metadata.Instrument) bool { return i.Name == name })
 	require.GreaterOrEqual(t, i, 0, name)
 	in := metadata.Instruments[i]
-	want := metricdata.Metrics{Name: in.Name, Description: in.Description, Unit: in.Unit}
+	want := described(t, name)
 	if in.Kind == "gauge" {
 		want.Data = metricdata.Gauge[int64]{DataPoints: dps}
 	} else {
