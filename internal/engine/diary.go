@@ -76,7 +76,8 @@ func (f *folder) journalled(o *origin, in *Input, p *piece) {
 }
 
 func (f *folder) write(d *diary, said []voice.Said) {
-	value, err := journal.Encode(&journal.Entry{Opening: d.opening, Said: said, From: f.from(said)})
+	// Each row says how its source began, since earlier ones go.
+	value, err := journal.Encode(&journal.Entry{Opening: &d.opening, Said: said, From: f.from(said)}, f.e.options.Batch.Decode.Capture)
 	if err != nil {
 		f.e.options.Reporter.CommitFailed(err)
 		return // it is folded all the same: only a crash would lose it
@@ -207,12 +208,12 @@ func (f *folder) recover() {
 	var o *origin
 	for _, j := range f.ledger.Journal() {
 		entry, err := journal.Decode(j.Value)
-		if err != nil {
+		if err != nil || entry.Opening == nil {
 			f.e.options.Reporter.Damaged(1)
 			continue
 		}
 		if o == nil || o.diary.source != j.Source {
-			o = f.reread(j.Source, &entry.Opening)
+			o = f.reread(j.Source, entry.Opening)
 			l.live = append(l.live, o)
 		}
 		f.diaries.last = j.Source

@@ -302,16 +302,27 @@ func (e *Engine) pending() bool {
 	return e.options.Totals.Pending()
 }
 
-func (e *Engine) snapshot() bool {
+// shown takes a snapshot and stores that it was taken, before anybody sees it: a process that comes after
+// this one must not show less.
+func (e *Engine) shown() (pmetric.Metrics, bool) {
 	e.totals.Lock()
+	defer e.totals.Unlock()
 	md := e.options.Totals.Snapshot(e.options.Batch.Now().UnixNano())
-	e.totals.Unlock()
+	ops := e.saved()
+	return md, len(ops) == 0 || e.insist(func() error { return e.options.Ledger.Commit(e.running, ops) })
+}
+
+func (e *Engine) snapshot() bool {
+	md, ok := e.shown()
+	if !ok {
+		return false
+	}
 	n := md.DataPointCount()
 	if n == 0 {
 		return true
 	}
 	first := true
-	ok := e.retry(Metrics, func(*PartialError) (int, error) {
+	ok = e.retry(Metrics, func(*PartialError) (int, error) {
 		// Downstream may take apart what it gets.
 		again := pmetric.NewMetrics()
 		md.CopyTo(again)
@@ -326,10 +337,5 @@ func (e *Engine) snapshot() bool {
 		e.undelivered.Add(int64(n))
 		return false
 	}
-	// What was shown is stored too, so that the next process begins with it.
-	e.totals.Lock()
-	defer e.totals.Unlock()
-	e.options.Totals.Shown()
-	ops := e.saved()
-	return len(ops) == 0 || e.insist(func() error { return e.options.Ledger.Commit(e.running, ops) })
+	return true
 }

@@ -16,13 +16,17 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/voice"
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
 
 // Entry is what came of one source at a time: its first lines, more of them, its end.
 type Entry struct {
-	Opening *Opening // of the source's first entry
+	Opening *Opening // how the source began; nil where an entry before tells it
 	Said    []voice.Said
-	End     Ending
+	// From are the states in which sessions of which something is said were closed before, where what had
+	// been said of them until then is not in the journal any more.
+	From []session.State
+	End  Ending
 }
 
 // Opening is what is known of a source before its first line.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/voice"
 	"github.com/otelcol-agents/otelcol-agents/translate"
+	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
 
 // wire is an Entry in JSON: its zero fields are left out, and a context stands beside its record, since
@@ -16,6 +17,7 @@ import (
 type wire struct {
 	Opening *opening
 	Said    []said
+	From    []session.State
 	End     Ending
 }
 
@@ -56,7 +58,7 @@ type attribute struct {
 }
 
 func toWire(e *Entry, keep translate.Capture) (wire, error) {
-	w := wire{Said: make([]said, len(e.Said)), End: e.End}
+	w := wire{Said: make([]said, len(e.Said)), From: e.From, End: e.End}
 	if e.End > Broken {
 		return w, errEnding
 	}
@@ -147,7 +149,7 @@ func toContext(c *translate.Context) (*context, error) {
 }
 
 func (w *wire) entry() (Entry, error) {
-	e := Entry{End: w.End}
+	e := Entry{From: w.From, End: w.End}
 	if w.End > Broken {
 		return e, errEnding
 	}

@@ -52,6 +52,8 @@ type agentStream struct {
 	http      *listen.HTTP
 
 	connections connectionReporter
+	reports     *engineReporter
+	ledger      *ledger.Ledger
 
 	store         ledger.Store                // nil without storage
 	closeStore    func(context.Context) error // nil until it is open
@@ -68,6 +70,7 @@ func newReceiver(cfg *Config, set receiver.Settings) (*agentStream, error) {
 		backoff: firstBackoff, maxBackoff: maxBackoff,
 	}
 	r.connections.receiver = r
+	r.reports = &engineReporter{receiver: r}
 	return r, nil
 }
 
@@ -78,7 +81,7 @@ func (r *agentStream) start(ctx context.Context, host component.Host) error {
 	if r.store, r.closeStore, err = r.openStore(ctx, host); err != nil {
 		return err
 	}
-	if err := r.startEngine(); err != nil {
+	if err := r.startEngine(ctx); err != nil {
 		return errors.Join(err, r.closeStore(ctx))
 	}
 	if err := errors.Join(r.startTransports(ctx, host), r.observe()); err != nil {
@@ -90,14 +93,45 @@ func (r *agentStream) start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-func (r *agentStream) startEngine() error {
+func (r *agentStream) startEngine(ctx context.Context) error {
+	store, durable := r.store, r.store != nil
+	if !durable {
+		store = ledger.NewMemory()
+	}
+	now := time.Now()
+	book, err := ledger.Open(ctx, store, now)
+	if err != nil {
+		return fmt.Errorf("read what is stored: %w", err)
+	}
 	opts, err := r.engineOptions()
 	if err != nil {
 		return err
 	}
+	opts.Ledger, opts.Durable = book, durable
+	opts.Totals = r.totals(book)
+	r.ledger, r.ledgerEntries = book, book.Size
 	r.engine = engine.New(opts)
 	r.engine.Start()
 	return nil
+}
+
+// totals go on from what is stored.
+func (r *agentStream) totals(book *ledger.Ledger) *otlp.Totals {
+	c := &r.cfg.Options
+	t := otlp.NewTotals(otlp.MetricOptions{
+		ServiceName: c.ServiceName, ResourceAttributes: c.ResourceAttributes,
+		Start: book.Start(), MaxToolNames: c.Metrics.MaxToolNames,
+		LegacyTokenUsage: c.Metrics.LegacyTokenUsage, SeriesTTL: c.Metrics.SeriesTTL,
+		Delta: c.Metrics.Temporality == options.TemporalityDelta,
+	})
+	var values [][]byte
+	for _, value := range book.Saved(ledger.PrefixTotal) {
+		values = append(values, value)
+	}
+	if bad := t.Restore(values); bad > 0 {
+		r.reports.Damaged(bad)
+	}
+	return t
 }
 
 func (r *agentStream) engineOptions() (engine.Options, error) {
@@ -137,16 +171,10 @@ func (r *agentStream) engineOptions() (engine.Options, error) {
 			ServiceName: c.ServiceName, ResourceAttributes: c.ResourceAttributes,
 			SemConv141: c.SemanticConventions == options.Conventions141, Version: r.set.BuildInfo.Version,
 		}),
-		Totals: otlp.NewTotals(otlp.MetricOptions{
-			ServiceName: c.ServiceName, ResourceAttributes: c.ResourceAttributes,
-			Start: now().UnixNano(), MaxToolNames: c.Metrics.MaxToolNames,
-			LegacyTokenUsage: c.Metrics.LegacyTokenUsage, SeriesTTL: c.Metrics.SeriesTTL,
-			Delta: c.Metrics.Temporality == options.TemporalityDelta,
-		}),
 		Delta:           c.Metrics.Temporality == options.TemporalityDelta,
 		MetricsInterval: c.Metrics.Interval,
 		Sink:            r.next.sink(obs),
-		Reporter:        &engineReporter{receiver: r},
+		Reporter:        r.reports,
 		Backoff:         r.backoff,
 		MaxBackoff:      r.maxBackoff,
 	}, nil
@@ -159,12 +187,18 @@ func (r *agentStream) startTransports(ctx context.Context, host component.Host) 
 	if c := r.cfg.Files.Get(); c != nil {
 		files := tail.New(tail.Config{
 			Include: c.Include, Exclude: c.Exclude, StartAtEnd: c.StartAt == StartAtEnd,
-			PollInterval: c.PollInterval, MaxLine: maxLine,
-		}, func() tail.Input { return r.engine.Open(engine.Source{}) }, &fileReporter{r})
+			PollInterval: c.PollInterval, MaxLine: maxLine, Ledger: r.ledger, CaughtUp: r.engine.CaughtUp,
+		}, func(id ledger.FileID, epoch uint32) tail.Input {
+			return r.engine.Open(engine.Source{File: id, Epoch: epoch})
+		}, &fileReporter{r})
 		r.files = files
+		r.engine.SetReread(files.Reread)
 		if err := files.Start(ctx); err != nil {
 			return fmt.Errorf("start reading files: %w", err)
 		}
+	} else {
+		r.engine.SetReread(nil)
+		r.engine.CaughtUp()
 	}
 	redactor, err := r.cfg.Options.Redactor()
 	if err != nil {
