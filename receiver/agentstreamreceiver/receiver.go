@@ -18,6 +18,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/engine"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/internal/listen"
 	"github.com/otelcol-agents/otelcol-agents/internal/options"
 	"github.com/otelcol-agents/otelcol-agents/internal/tail"
@@ -150,8 +151,10 @@ func (r *agentStream) startTransports(ctx context.Context, host component.Host) 
 	if c := r.cfg.Files.Get(); c != nil {
 		files := tail.New(tail.Config{
 			Include: c.Include, Exclude: c.Exclude, StartAtEnd: c.StartAt == StartAtEnd,
-			PollInterval: c.PollInterval, MaxLine: maxLine,
-		}, func() tail.Input { return r.engine.Open(engine.Source{}) }, &fileReporter{r})
+			PollInterval: c.PollInterval, MaxLine: maxLine, Ledger: tail.Forgetful(),
+		}, func(id ledger.FileID, epoch uint32) tail.Input {
+			return r.engine.Open(engine.Source{File: id, Epoch: epoch})
+		}, &fileReporter{r})
 		r.files = files
 		if err := files.Start(ctx); err != nil {
 			return fmt.Errorf("start reading files: %w", err)
