@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 )
 
 // file is one file that is followed, under whatever names.
@@ -16,7 +18,8 @@ import (
 // It is idle, or queued for a turn, or in one. In a turn all but the first group of fields belong to the
 // turn; else they, too, are guarded by Tailer.mu.
 type file struct {
-	id identity
+	id     identity
+	number ledger.FileID // set before its first turn
 
 	// Guarded by Tailer.mu always.
 	paths   []string // names it was found under, the one in use first
@@ -31,6 +34,8 @@ type file struct {
 	lost    int       // number of scans begun when its last name went; 0 with a name
 	gone    bool      // nothing more will come: read to the end and end its input
 	used    int64     // number of its latest turn
+	awaited bool      // it holds back Config.CaughtUp
+	goal    int64     // the size up to which it does
 	stream  *stream   // nil until there is something to read
 
 	handle   *os.File // nil while cold
@@ -43,6 +48,13 @@ type file struct {
 	edge     mark     // of the bytes before scanned
 	warned   bool     // of a line that was too long
 	failing  bool     // of being unreadable
+
+	epoch      uint32
+	start      int64           // see ledger.Progress
+	began      int64           // likewise; 0 = not known
+	last       ledger.Progress // what was told last: at the claim, then with each batch
+	resolvedOf string          // the name that last.Path is the resolved one of
+	known      bool            // an earlier process, or an earlier following, had read of it
 }
 
 type state int

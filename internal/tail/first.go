@@ -10,17 +10,34 @@ import (
 	"time"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/internal/lineage"
 )
 
-// beginning is when a file began (see lineage.Beginning).
-func (t *Tailer) beginning(path string) time.Time {
+// beginning is when a file began (see lineage.Beginning), 0 if that is not known.
+func (t *Tailer) beginning(path string) int64 {
 	h, err := t.sys.open(path)
 	if err != nil {
-		return time.Time{}
+		return 0
 	}
 	defer func() { _ = h.Close() }()
-	return lineage.Beginning(h)
+	return beginning(h)
+}
+
+func beginning(r io.ReaderAt) int64 {
+	at := lineage.Beginning(r)
+	if year := at.Year(); at.IsZero() || year < 1700 || year > 2200 { // nanoseconds reach no further
+		return 0
+	}
+	return at.UnixNano()
+}
+
+// moment is what beginning gave, as a time.
+func moment(began int64) time.Time {
+	if began == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, began)
 }
 
 // introduce puts what the file beside a file tells before the first of its lines.
@@ -28,15 +45,26 @@ func (r *reader) introduce(f *file, b *batch.Batch) {
 	if f.stream != nil && f.stream.introduced {
 		return
 	}
-	line := lineage.Sidecar(r.t.nameOf(f), func(path string) (io.ReadCloser, error) { return r.t.sys.open(path) })
-	if line != nil {
+	if line := r.t.sidecar(r.t.nameOf(f)); line != nil {
 		b.Add(append(b.Buffer(), line...), 0)
 	}
 }
 
+// sidecar is the line that stands for what is beside a file; nil if there is nothing.
+func (t *Tailer) sidecar(path string) []byte {
+	return lineage.Sidecar(path, func(path string) (io.ReadCloser, error) { return t.sys.open(path) })
+}
+
 // skip goes to the end of a file that is not to be read: to the beginning of its last line if that is not
-// complete, since its end is still to be written.
-func (r *reader) skip(f *file) {
+// complete, since its end is still to be written. It gives what is to be kept of that.
+func (r *reader) skip(f *file) ledger.Progress {
+	r.toEnd(f)
+	f.start = f.pos
+	f.last = r.t.progress(f, f.modTime.UnixNano())
+	return f.last
+}
+
+func (r *reader) toEnd(f *file) {
 	f.pos, f.scanned, f.over = f.size, f.size, f.size > 0 // if it cannot be read now
 	info, err := r.t.opened(f)
 	if err != nil {
@@ -44,6 +72,7 @@ func (r *reader) skip(f *file) {
 	}
 	defer r.t.shut(f)
 	f.see(info, f.changed)
+	f.began = beginning(f.handle)
 	size := info.Size()
 	start, err := r.lastLine(f, size)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/engine"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 )
 
 var _ Input = (*engine.Input)(nil)
@@ -27,7 +28,11 @@ func TestLive(t *testing.T) {
 	rig.write("there.jsonl", "old\n")
 	cfg := rig.cfg
 	cfg.PollInterval, cfg.StartAtEnd = 5*time.Millisecond, true
-	live := New(cfg, func() Input { rig.mu.Lock(); defer rig.mu.Unlock(); return rig.open() }, rig)
+	live := New(cfg, func(id ledger.FileID, epoch uint32) Input {
+		rig.mu.Lock()
+		defer rig.mu.Unlock()
+		return rig.open(id, epoch)
+	}, rig)
 	require.NoError(t, live.Start(t.Context()))
 	const files, rounds = 8, 20
 	for i := range rounds {
@@ -80,7 +85,7 @@ func TestShutdownOfABlockedPipeline(t *testing.T) {
 	rig := newRig(t, Config{})
 	rig.write(name, "one\n")
 	in := &blocked{testInput: testInput{rig: rig}, sending: make(chan struct{}, 1), ended: make(chan error, 1)}
-	live := New(rig.cfg, func() Input { return in }, rig)
+	live := New(rig.cfg, func(ledger.FileID, uint32) Input { return in }, rig)
 	require.NoError(t, live.Start(t.Context()))
 	<-in.sending
 	assert.EqualValues(t, 4, live.Lag())
@@ -220,7 +225,7 @@ func BenchmarkRead(b *testing.B) {
 			r := newRig(b, Config{})
 			text := strings.Repeat(strings.Repeat("x", size-1)+"\n", 8<<20/size)
 			r.write(name, text)
-			live := New(r.cfg, func() Input { return discard{} }, r)
+			live := New(r.cfg, func(ledger.FileID, uint32) Input { return discard{} }, r)
 			live.sys = r.sys
 			require.NoError(b, live.prepare())
 			rd := &reader{t: live}

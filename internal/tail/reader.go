@@ -36,6 +36,8 @@ type reader struct {
 	head   [guardBytes]byte
 	before [guardBytes]byte // what stands before the position of the file
 	known  int              // length of it
+	top    [guardBytes]byte // the first bytes of the file, as they were read
+	topped int              // length of it
 	large  bool             // this reader holds the permission for a large line
 	info   fs.FileInfo      // the file as it was when the turn began; nil if that is not known
 }
@@ -55,6 +57,7 @@ func (r *reader) turn(ctx context.Context, f *file, try bool) (more bool, err er
 		}
 	}()
 	from := f.pos
+	r.topped = 0
 	switch same, err := r.same(f, info.Size()); {
 	case err != nil:
 		return false, err
@@ -77,8 +80,10 @@ func (r *reader) turn(ctx context.Context, f *file, try bool) (more bool, err er
 		more, err = r.lines(ctx, f, b)
 	}
 	f.frontier = markOf(r.before[:r.known])
-	if n := min(f.pos, guardBytes); err == nil && int64(f.head.n) < n {
-		err = r.mark(f, int(n))
+	if n := int(min(f.pos, guardBytes)); f.head.N < n && n <= r.topped {
+		f.head = markOf(r.top[:n])
+	} else if err == nil && f.head.N < n {
+		err = r.mark(f, n)
 	}
 	if b.Oversize > 0 && !f.warned {
 		f.warned = true
@@ -111,7 +116,7 @@ func (r *reader) same(f *file, size int64) (bool, error) {
 	case !f.frontier.holds(r.window.before()):
 		return false, nil
 	}
-	n, err := f.handle.ReadAt(r.head[:f.head.n], 0)
+	n, err := f.handle.ReadAt(r.head[:f.head.N], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
@@ -144,6 +149,8 @@ func (r *reader) restart(ctx context.Context, f *file) error {
 	}
 	f.pos, f.scanned, f.over, f.tried = 0, 0, false, false
 	f.head, f.frontier, f.edge = mark{}, mark{}, mark{}
+	f.epoch, f.start, f.began = f.epoch+1, 0, 0
+	f.last = r.t.progress(f, f.last.ModTime)
 	r.t.begin(f, 0)
 	return nil
 }
@@ -155,6 +162,7 @@ func (r *reader) end(ctx context.Context, f *file) error {
 		r.t.begin(f, f.pos)
 		b := batch.New()
 		b.Torn = 1
+		b.Progress = f.last
 		torn = f.stream.Send(ctx, b, nil)
 	}
 	if f.stream == nil {
@@ -169,9 +177,37 @@ func (r *reader) end(ctx context.Context, f *file) error {
 func (r *reader) send(ctx context.Context, f *file, b *batch.Batch, from int64) error {
 	r.t.begin(f, from)
 	s, to := f.stream, f.pos
+	if !s.introduced && f.began == 0 {
+		f.began = beginning(f.handle)
+	}
 	s.introduced = s.introduced || b.Len() > 0
 	s.Modified(r.info.ModTime().UnixNano())
+	f.last = r.t.progress(f, r.written(f))
+	b.Progress = f.last
 	return s.Send(ctx, b, func(*batch.Outcomes) { s.committed.Store(to) })
+}
+
+// written is when the file was written last, as far as it was read: so that a later start that finds the
+// same time and no more bytes need not open it.
+func (r *reader) written(f *file) int64 {
+	if info, err := f.handle.Stat(); err == nil && info.Size() == f.pos {
+		return info.ModTime().UnixNano()
+	}
+	return r.info.ModTime().UnixNano()
+}
+
+// first keeps the first bytes of the file, from the very ones that are about to be taken.
+func (r *reader) first(f *file) error {
+	if r.topped = 0; f.head.N == guardBytes || r.window.off >= guardBytes {
+		return nil
+	}
+	chunk, err := r.window.unread()
+	if err != nil {
+		return err
+	}
+	n := copy(r.top[:], r.window.before())
+	r.topped = n + copy(r.top[n:], chunk)
+	return nil
 }
 
 // lines fills the batch and reports whether there is more to read.
@@ -180,6 +216,9 @@ func (r *reader) lines(ctx context.Context, f *file, b *batch.Batch) (more bool,
 		if found, more, err := r.scan(f, b); !found || err != nil {
 			return more, err
 		}
+	}
+	if err := r.first(f); err != nil {
+		return false, err
 	}
 	for from := f.pos; !b.Full() && f.pos-from < turnBytes; {
 		step := r.line
@@ -335,6 +374,9 @@ func (r *reader) tail(ctx context.Context, f *file, b *batch.Batch) error {
 	if size > largeLine && !r.big(ctx) {
 		return ctx.Err()
 	}
+	if err := r.first(f); err != nil {
+		return err
+	}
 	buf, err := r.rest(f, b.Buffer())
 	if err != nil {
 		return err
@@ -349,14 +391,14 @@ func (r *reader) tail(ctx context.Context, f *file, b *batch.Batch) error {
 
 // rest appends what is between the position and the end of the file.
 func (r *reader) rest(f *file, buf []byte) ([]byte, error) {
-	for {
+	for base := len(buf); ; {
 		chunk, err := r.window.unread()
 		if err != nil || len(chunk) == 0 {
 			return buf, err
 		}
 		buf = append(buf, chunk...)
 		r.window.take(len(chunk))
-		if int64(len(buf)) > f.scanned-f.pos {
+		if int64(len(buf)-base) > f.scanned-f.pos {
 			return buf, nil
 		}
 	}

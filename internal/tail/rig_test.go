@@ -5,7 +5,6 @@ package tail
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/engine"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,6 +31,7 @@ type rig struct {
 	*Tailer
 	dir    string
 	reader *reader
+	ledger *testLedger
 
 	mu       sync.Mutex
 	at       time.Time
@@ -38,7 +39,9 @@ type rig struct {
 	reports  []string
 	opens    int
 	stats    int
-	held     bool // commits wait for commit
+	begins   []int // number of starting points of each Begin
+	caught   int   // calls of CaughtUp
+	held     bool  // commits wait for commit
 	waiting  []func()
 	failures map[string]error // by path, of stat, readDir and open
 	lines    []string         // all, in the order in which they came
@@ -50,13 +53,22 @@ type rig struct {
 
 func newRig(tb testing.TB, cfg Config) *rig {
 	r := &rig{TB: tb, dir: tb.TempDir(), at: time.Now(), failures: map[string]error{}}
+	r.ledger = &testLedger{rig: r, files: map[ledger.FileID]ledger.Progress{}, claimed: map[ledger.FileID]bool{}}
 	if cfg.Include == nil {
 		cfg.Include = []string{filepath.Join(r.dir, "**", "*.jsonl")}
 	}
 	if cfg.MaxLine == 0 {
 		cfg.MaxLine = 1 << 20
 	}
-	cfg.PollInterval = testPoll
+	cfg.PollInterval, cfg.Ledger = testPoll, r.ledger
+	cfg.CaughtUp = func() { r.caught++ }
+	r.launch(cfg)
+	tb.Cleanup(func() { assert.NoError(tb, r.Shutdown(context.Background())) })
+	return r
+}
+
+// launch makes the tailer of a process.
+func (r *rig) launch(cfg Config) {
 	r.Tailer = New(cfg, r.open, r)
 	r.reader = &reader{t: r.Tailer}
 	r.sys = system{
@@ -85,10 +97,83 @@ func newRig(tb testing.TB, cfg Config) *rig {
 			}
 			return open(path)
 		},
+		resolve: filepath.EvalSymlinks,
 	}
-	require.NoError(tb, r.prepare())
-	tb.Cleanup(func() { assert.NoError(tb, r.Shutdown(context.Background())) })
-	return r
+	require.NoError(r, r.prepare())
+}
+
+// restart begins another process, after an orderly end of the one before or, with kill, without: then what
+// was not committed is lost.
+func (r *rig) restart(kill bool) {
+	if kill {
+		for _, f := range r.order {
+			r.close(f)
+		}
+		r.waiting = nil
+	} else {
+		r.commit()
+		require.NoError(r, r.Shutdown(r.Context()))
+	}
+	clear(r.ledger.claimed)
+	r.launch(r.cfg)
+}
+
+// testLedger keeps what was committed.
+type testLedger struct {
+	rig     *rig
+	mu      sync.Mutex
+	begun   bool
+	fails   error // of Begin
+	next    ledger.FileID
+	files   map[ledger.FileID]ledger.Progress
+	claimed map[ledger.FileID]bool
+}
+
+func (l *testLedger) First() bool { return !l.begun }
+
+func (l *testLedger) Claim(path string, dev, ino uint64) (ledger.Progress, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, fits := range []func(p *ledger.Progress) bool{
+		func(p *ledger.Progress) bool { return p.Path == path && p.Inode == ino && p.Device == dev },
+		func(p *ledger.Progress) bool { return p.Path == path },
+		func(p *ledger.Progress) bool { return ino != 0 && p.Inode == ino && p.Device == dev },
+	} {
+		for id := range l.next {
+			if p := l.files[id+1]; p.ID != 0 && !l.claimed[p.ID] && fits(&p) {
+				l.claimed[p.ID] = true
+				return p, true
+			}
+		}
+	}
+	l.next++
+	l.claimed[l.next] = true
+	return ledger.Progress{ID: l.next}, false
+}
+
+func (l *testLedger) Unclaim(id ledger.FileID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	assert.True(l.rig, l.claimed[id], "%d is not claimed", id)
+	delete(l.claimed, id)
+}
+
+func (l *testLedger) Begin(_ context.Context, starts []ledger.Progress) error {
+	if l.fails != nil {
+		return l.fails
+	}
+	l.begun = true
+	l.rig.begins = append(l.rig.begins, len(starts))
+	for _, p := range starts {
+		l.keep(p)
+	}
+	return nil
+}
+
+func (l *testLedger) keep(p ledger.Progress) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.files[p.ID] = p
 }
 
 // youngDir keeps directories from being taken as unchanged: tests are faster than clocks of file systems.
@@ -99,8 +184,8 @@ type youngDir struct {
 
 func (d youngDir) ModTime() time.Time { return d.at }
 
-func (r *rig) open() Input {
-	in := &testInput{rig: r}
+func (r *rig) open(id ledger.FileID, epoch uint32) Input {
+	in := &testInput{rig: r, id: id, epoch: epoch}
 	r.inputs = append(r.inputs, in)
 	return in
 }
@@ -129,7 +214,8 @@ func (r *rig) look() {
 }
 
 func (r *rig) begin() {
-	r.scan(r.Context(), r.cfg.StartAtEnd)
+	_, err := r.first(r.Context())
+	require.NoError(r, err)
 	r.look()
 }
 
@@ -183,11 +269,14 @@ func (r *rig) commit() {
 // testInput is an engine's input that keeps what it is sent.
 type testInput struct {
 	*rig
+	id       ledger.FileID
+	epoch    uint32
 	lines    []string
 	sizes    []int64
 	unread   bool
 	modified int64
 	ended    int
+	endings  []engine.Ending
 }
 
 func (in *testInput) Send(ctx context.Context, b *batch.Batch, committed func(*batch.Outcomes)) error {
@@ -209,23 +298,28 @@ func (in *testInput) Send(ctx context.Context, b *batch.Batch, committed func(*b
 	r.oversize += b.Oversize
 	r.nuls += b.NULs
 	r.torn += b.Torn
+	p := b.Progress
+	if p.ID != in.id || p.Epoch != in.epoch || p.Path == "" || p.Pos < p.Start {
+		r.Errorf("progress %+v of the input %d, %d", p, in.id, in.epoch)
+	}
 	b.Release()
-	if committed == nil {
-		return nil
+	commit := func() {
+		r.ledger.keep(p)
+		if committed != nil {
+			committed(nil)
+		}
 	}
 	if r.held {
-		r.waiting = append(r.waiting, func() { committed(nil) })
+		r.waiting = append(r.waiting, commit)
 	} else {
-		committed(nil)
+		commit()
 	}
 	return nil
 }
 
 func (in *testInput) End(ctx context.Context, how engine.Ending) error {
 	in.ended++
-	if how != engine.Ended {
-		return fmt.Errorf("ended as %v", how)
-	}
+	in.endings = append(in.endings, how)
 	return ctx.Err()
 }
 

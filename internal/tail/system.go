@@ -6,6 +6,7 @@ package tail
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -15,10 +16,11 @@ type system struct {
 	stat    func(path string) (fs.FileInfo, error)
 	readDir func(path string) ([]fs.DirEntry, error)
 	open    func(path string) (*os.File, error)
+	resolve func(path string) (string, error) // through symlinks
 }
 
 func realSystem() system {
-	return system{now: time.Now, stat: os.Stat, readDir: os.ReadDir, open: open}
+	return system{now: time.Now, stat: os.Stat, readDir: os.ReadDir, open: open, resolve: filepath.EvalSymlinks}
 }
 
 // identity is one file, whatever its names. Path is empty where the system has numbers for files.

@@ -9,7 +9,8 @@
 //
 // Invariants: a file is one (device, inode), whatever its names; only complete lines are handed over, in
 // order, each byte once, unless the file was rewritten, whereupon it is read from its beginning as another
-// input; nothing of a line is kept between turns; positions count real bytes.
+// input; nothing of a line is kept between turns; positions count real bytes. That holds over restarts as
+// far as the ledger remembers: every batch says where the file stands behind it.
 package tail
 
 import (
@@ -23,6 +24,7 @@ import (
 
 	"github.com/otelcol-agents/otelcol-agents/internal/batch"
 	"github.com/otelcol-agents/otelcol-agents/internal/engine"
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 )
 
 const (
@@ -40,8 +42,8 @@ const (
 type Config struct {
 	// Include and Exclude are glob patterns with **, ~ and {a,b}; see CheckGlob.
 	Include, Exclude []string
-	// StartAtEnd leaves out what files hold that the first scan finds. Later ones are read from their
-	// beginning.
+	// StartAtEnd leaves out what files hold that the first scan ever finds, as Ledger.First tells. Later
+	// ones are read from their beginning.
 	StartAtEnd bool
 	// PollInterval is the time between two looks at a file that was just written. Idle files are looked
 	// at less often. 0 means 250 ms.
@@ -50,6 +52,11 @@ type Config struct {
 	MaxLine int
 	// MaxOpen bounds the open descriptors; 0 means 256. It is at least the number of readers, 4.
 	MaxOpen int
+	// Ledger remembers how far files were read. It must not be nil; see Forgetful.
+	Ledger Ledger
+	// CaughtUp is called once, when every file that the first scan found was read up to its size then, or
+	// could not be read; not if Shutdown comes before. It must not block. nil: nobody wants to know.
+	CaughtUp func()
 }
 
 // Input is what a file's lines go into: an *engine.Input.
@@ -75,16 +82,19 @@ type Reporter interface {
 // Tailer follows files. Its gauges may be read at any time.
 type Tailer struct {
 	cfg    Config
-	input  func() Input
+	input  func(ledger.FileID, uint32) Input
 	report Reporter
 	sys    system
 	walker walker          // of the scan
 	warned map[string]bool // of the scan: names that cannot be read or are not regular files
 	large  chan struct{}   // held while a reader holds a large line
+	again  rereader
 
 	mu       sync.Mutex
 	wake     sync.Cond // of mu: there is work for a reader, or none any more
 	files    map[identity]*file
+	numbers  map[ledger.FileID]*file
+	parted   map[ledger.FileID]parting
 	order    []*file // all of files
 	byPath   map[string]*file
 	open     map[*file]struct{} // those with a descriptor, or about to have one
@@ -92,6 +102,7 @@ type Tailer struct {
 	turns    int64
 	begun    int  // scans
 	finished int  // latest scan that ended
+	awaited  int  // files
 	astray   bool // a file lost its last name: the next scan asks where known names lead, too
 	stopping bool
 
@@ -102,8 +113,8 @@ type Tailer struct {
 	group   sync.WaitGroup
 }
 
-// New is a tailer that was not started. open begins an input; it must not block.
-func New(cfg Config, open func() Input, report Reporter) *Tailer {
+// New is a tailer that was not started. open begins an input of a file; it must not block.
+func New(cfg Config, open func(id ledger.FileID, epoch uint32) Input, report Reporter) *Tailer {
 	if cfg.MaxOpen == 0 {
 		cfg.MaxOpen = defaultOpen
 	}
@@ -115,24 +126,25 @@ func New(cfg Config, open func() Input, report Reporter) *Tailer {
 		cfg: cfg, input: open, report: report, sys: realSystem(),
 		warned: map[string]bool{},
 		large:  make(chan struct{}, 1),
-		files:  map[identity]*file{},
+		files:  map[identity]*file{}, numbers: map[ledger.FileID]*file{}, parted: map[ledger.FileID]parting{},
 		byPath: map[string]*file{},
 		open:   map[*file]struct{}{},
 	}
 	t.wake.L = &t.mu
+	t.again.reader = reader{t: t, large: true}
 	t.running, t.giveUp = context.WithCancel(context.Background())
 	t.polling, t.stop = context.WithCancel(context.Background())
 	return t
 }
 
-// Start scans for files and begins to follow them. When it returns, StartAtEnd has had its effect. ctx is
-// for the scan.
+// Start scans for files and begins to follow them. When it returns, StartAtEnd has had its effect, and the
+// ledger keeps it. ctx is for the scan.
 func (t *Tailer) Start(ctx context.Context) error {
 	if err := t.prepare(); err != nil {
 		return err
 	}
-	took := t.scan(ctx, t.cfg.StartAtEnd)
-	if err := ctx.Err(); err != nil {
+	took, err := t.first(ctx)
+	if err != nil {
 		return err
 	}
 	t.group.Go(func() { t.runScans(took) })
@@ -141,6 +153,36 @@ func (t *Tailer) Start(ctx context.Context) error {
 		t.group.Go(t.runReader)
 	}
 	return nil
+}
+
+// first is the first scan.
+func (t *Tailer) first(ctx context.Context) (took time.Duration, err error) {
+	anew := t.cfg.Ledger.First()
+	took, starts := t.scan(ctx, anew && t.cfg.StartAtEnd)
+	if err := ctx.Err(); err != nil {
+		return took, err
+	}
+	if anew {
+		if err := t.cfg.Ledger.Begin(ctx, starts); err != nil {
+			return took, fmt.Errorf("store where reading of %d files begins: %w", len(starts), err)
+		}
+	}
+	t.mu.Lock()
+	for _, f := range t.queue {
+		f.awaited, f.goal = true, f.size
+	}
+	t.awaited = len(t.queue)
+	t.mu.Unlock()
+	if len(t.queue) == 0 {
+		t.caughtUp()
+	}
+	return took, nil
+}
+
+func (t *Tailer) caughtUp() {
+	if t.cfg.CaughtUp != nil {
+		t.cfg.CaughtUp()
+	}
 }
 
 func (t *Tailer) prepare() error {
@@ -163,8 +205,8 @@ func (t *Tailer) prepare() error {
 }
 
 // Shutdown ends the following of files. What was read is handed over until ctx ends, or for
-// engine.DrainTimeout if it has no end; then every input is ended. It may be called without Start, and
-// again.
+// engine.DrainTimeout if it has no end; then every input is suspended: what was not read is for the next
+// start. It may be called without Start, and again.
 func (t *Tailer) Shutdown(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -191,7 +233,7 @@ func (t *Tailer) Shutdown(ctx context.Context) error {
 	var failed int
 	var last error
 	for _, s := range streams {
-		if err := s.End(ctx, engine.Ended); err != nil {
+		if err := s.End(ctx, engine.Suspended); err != nil {
 			failed, last = failed+1, err
 		}
 	}
@@ -239,7 +281,7 @@ func (t *Tailer) runScans(took time.Duration) {
 		case <-t.polling.Done():
 			return
 		}
-		took = t.scan(t.polling, false)
+		took, _ = t.scan(t.polling, false)
 	}
 }
 

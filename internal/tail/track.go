@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
 	"github.com/otelcol-agents/otelcol-agents/internal/lineage"
 )
 
@@ -17,10 +18,12 @@ import (
 type finding struct {
 	path string
 	info fs.FileInfo
+	link bool // see candidate
 }
 
-// scan looks for new names, and returns how long that took. With atEnd, what the files hold is left out.
-func (t *Tailer) scan(ctx context.Context, atEnd bool) time.Duration {
+// scan looks for new names, and returns how long that took. With atEnd, what unknown files hold is left
+// out; where they begin is returned.
+func (t *Tailer) scan(ctx context.Context, atEnd bool) (took time.Duration, starts []ledger.Progress) {
 	now := t.sys.now()
 	t.mu.Lock()
 	t.begun++
@@ -28,38 +31,42 @@ func (t *Tailer) scan(ctx context.Context, atEnd bool) time.Duration {
 	t.astray = false
 	t.mu.Unlock()
 	found := t.find(t.walker.candidates(now), all)
-	took := t.sys.now().Sub(now)
+	took = t.sys.now().Sub(now)
 
 	t.mu.Lock()
-	var fresh []*file
+	var fresh []arrival
 	for _, x := range found {
 		if f := t.follow(x, now); f != nil {
-			fresh = append(fresh, f)
+			fresh = append(fresh, arrival{f, x})
 		}
 	}
 	t.mu.Unlock()
+	t.claim(fresh)
 	r := &reader{t: t}
-	times := make(map[*file]time.Time, len(fresh))
 	for _, f := range fresh {
 		switch {
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || f.known:
 		case atEnd:
-			r.skip(f)
+			starts = append(starts, r.skip(f.file))
 		case f.size > 0:
-			times[f] = t.beginning(f.name)
+			f.began = t.beginning(f.name)
 		}
 	}
-	slices.SortFunc(fresh, func(a, b *file) int { return lineage.Compare(times[a], times[b], a.name, b.name) })
+	slices.SortFunc(fresh, func(a, b arrival) int {
+		return lineage.Compare(moment(a.began), moment(b.began), a.name, b.name)
+	})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, f := range fresh {
-		f.state, f.next = idle, now
-		if f.size > max(f.pos, f.scanned) {
-			t.enqueue(f)
+		f.state = idle
+		if f.recheck || f.size > max(f.pos, f.scanned) {
+			t.enqueue(f.file)
+		} else {
+			f.next = now.Add(interval(t.cfg.PollInterval, now, f.changed))
 		}
 	}
 	t.finished = scan
-	return took
+	return took, starts
 }
 
 // find looks at the names that are not known, or that may have come to lead elsewhere, or at all.
@@ -75,7 +82,7 @@ func (t *Tailer) find(names []candidate, all bool) (found []finding) {
 		switch {
 		case absent(err) || err == nil && info.IsDir():
 		case err == nil && info.Mode().IsRegular():
-			found = append(found, finding{c.path, info})
+			found = append(found, finding{c.path, info, c.link})
 		default:
 			warned[c.path] = true
 			switch {
@@ -242,8 +249,19 @@ func (t *Tailer) serve(r *reader) bool {
 		f.failing = true
 		t.report.Unreadable(t.nameOf(f), err)
 	}
+	if t.settle(r, f, more, err, now) {
+		t.caughtUp()
+	}
+	return true
+}
+
+// settle notes what came of a turn, and reports whether it was the last one that CaughtUp waits for.
+func (t *Tailer) settle(r *reader, f *file, more bool, err error, now time.Time) (caughtUp bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err != nil || !more || max(f.pos, f.scanned) >= f.goal {
+		caughtUp = t.reached(f)
+	}
 	f.state, f.next = idle, now.Add(t.cfg.PollInterval)
 	if r.info != nil {
 		f.see(r.info, now)
@@ -266,23 +284,52 @@ func (t *Tailer) serve(r *reader) bool {
 			f.stream.Unread(false)
 		}
 	}
-	return true
+	return caughtUp
+}
+
+// reached says that a file was read as far as it has to be for CaughtUp, and reports whether it was the
+// last one. mu is held.
+func (t *Tailer) reached(f *file) (last bool) {
+	if !f.awaited || t.running.Err() != nil {
+		return false
+	}
+	f.awaited = false
+	t.awaited--
+	return t.awaited == 0
 }
 
 // finish lets go of a file that has no name any more, unless it was given one meanwhile.
 func (t *Tailer) finish(r *reader, f *file) {
+	if t.leave(r, f) {
+		t.caughtUp()
+	}
+}
+
+func (t *Tailer) leave(r *reader, f *file) (caughtUp bool) {
 	t.mu.Lock()
+	s, named := f.stream, len(f.paths) > 0
+	t.mu.Unlock()
+	if !named {
+		// Before its number may be claimed again, so that nothing of this input comes after that.
+		_ = r.end(t.running, f) // fails at shutdown only
+		f.scanned = f.pos
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	f.gone = false
 	if len(f.paths) > 0 {
 		f.state, f.recheck = idle, true
-		t.mu.Unlock()
-		return
+		return false
 	}
 	delete(t.files, f.id)
+	delete(t.numbers, f.number)
 	t.order = slices.DeleteFunc(t.order, func(x *file) bool { return x == f })
 	t.close(f)
-	t.mu.Unlock()
-	_ = r.end(t.running, f) // fails at shutdown only
+	if s != nil && s.committed.Load() < f.pos {
+		t.parted[f.number] = parting{s, f.last}
+	}
+	t.cfg.Ledger.Unclaim(f.number)
+	return t.reached(f)
 }
 
 // opened gives what the file's descriptor says, opening the file if need be.
@@ -357,7 +404,7 @@ func (t *Tailer) begin(f *file, from int64) {
 
 func (t *Tailer) beginLocked(f *file, from int64) {
 	if f.stream == nil {
-		f.stream = &stream{Input: t.input()}
+		f.stream = &stream{Input: t.input(f.number, f.epoch)}
 		f.stream.committed.Store(from)
 	}
 	f.stream.Unread(true)

@@ -1,0 +1,162 @@
+// Copyright The otelcol-agents Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tail
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+
+	"github.com/otelcol-agents/otelcol-agents/internal/ledger"
+)
+
+// Ledger remembers how far files were read: a *ledger.Ledger. Its methods are called from several
+// goroutines, with locks held, and must not call the Tailer.
+type Ledger interface {
+	// First reports whether nothing was ever begun.
+	First() bool
+	// Claim gives what is known of a file that is to be followed, by its resolved path or else by its
+	// numbers, unless another file has that claimed. What is not known gets a new number.
+	Claim(path string, dev, ino uint64) (p ledger.Progress, known bool)
+	// Unclaim says that a file is not followed any more.
+	Unclaim(id ledger.FileID)
+	// Begin stores where the files of the first scan begin, and that there was one.
+	Begin(ctx context.Context, starts []ledger.Progress) error
+}
+
+// Forgetful is a Ledger that knows no file.
+func Forgetful() Ledger { return &forgetful{} }
+
+type forgetful struct {
+	mu    sync.Mutex
+	begun bool
+	last  ledger.FileID
+}
+
+func (l *forgetful) First() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.begun
+}
+
+func (l *forgetful) Claim(path string, dev, ino uint64) (ledger.Progress, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last++
+	return ledger.Progress{ID: l.last, Path: path, Device: dev, Inode: ino}, false
+}
+
+func (*forgetful) Unclaim(ledger.FileID) {}
+
+func (l *forgetful) Begin(context.Context, []ledger.Progress) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begun = true
+	return nil
+}
+
+// arrival is a file that is followed from now on, and how it was found.
+type arrival struct {
+	*file
+	finding
+}
+
+// parting is where a file was when it was let go of, as long as the ledger may not know that yet.
+type parting struct {
+	stream *stream
+	at     ledger.Progress
+}
+
+// claim asks what is known of files. A file that has come to stand under the name of another one, which is
+// there under a new name, waits for that one to claim what is its own.
+func (t *Tailer) claim(fresh []arrival) {
+	t.mu.Lock()
+	for id, p := range t.parted {
+		if p.stream.committed.Load() >= p.at.Pos {
+			delete(t.parted, id)
+		}
+	}
+	t.mu.Unlock()
+	owners := make(map[identity]*file, len(fresh))
+	for _, f := range fresh {
+		owners[f.id] = f.file
+	}
+	resolve := t.resolver()
+	var later []arrival
+	for _, f := range fresh {
+		p, known := t.cfg.Ledger.Claim(resolve(f.path, f.link), f.id.device, f.id.inode)
+		owner := owners[identity{device: p.Device, inode: p.Inode}]
+		if known && owner != nil && owner != f.file && owner.number == 0 {
+			t.cfg.Ledger.Unclaim(p.ID)
+			later = append(later, f)
+			continue
+		}
+		t.claimed(f.file, p, known)
+	}
+	for _, f := range later {
+		p, known := t.cfg.Ledger.Claim(resolve(f.path, f.link), f.id.device, f.id.inode)
+		t.claimed(f.file, p, known)
+	}
+}
+
+// claimed takes over what is known of a file. It is not opened for that: whether it is still the same is
+// asked when there is something to read of it.
+func (t *Tailer) claimed(f *file, p ledger.Progress, known bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at, ok := t.parted[p.ID]; ok && known {
+		p = at.at
+		delete(t.parted, p.ID)
+	}
+	f.number, f.known, f.last = p.ID, known, p
+	f.last.Device, f.last.Inode = f.id.device, f.id.inode
+	t.numbers[p.ID] = f
+	if !known {
+		return
+	}
+	f.pos, f.scanned, f.over, f.epoch, f.start, f.began = p.Pos, p.Pos, p.Over, p.Epoch, p.Start, p.Began
+	f.head, f.frontier = mark(p.Head), mark(p.Frontier)
+	f.recheck = f.size != p.Pos || f.modTime.UnixNano() != p.ModTime
+}
+
+// resolver resolves names, each directory once.
+func (t *Tailer) resolver() func(path string, link bool) string {
+	dirs := map[string]string{}
+	return func(path string, link bool) string {
+		if link {
+			return t.resolved(path)
+		}
+		dir := filepath.Dir(path)
+		real, ok := dirs[dir]
+		if !ok {
+			real = t.resolved(dir)
+			dirs[dir] = real
+		}
+		return filepath.Join(real, filepath.Base(path))
+	}
+}
+
+func (t *Tailer) resolved(path string) string {
+	if real, err := t.sys.resolve(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// progress is how far a file is read.
+func (t *Tailer) progress(f *file, modTime int64) ledger.Progress {
+	return ledger.Progress{
+		ID: f.number, Path: t.real(f), Device: f.id.device, Inode: f.id.inode, Epoch: f.epoch,
+		Pos: f.pos, Start: f.start, Over: f.over, Head: ledger.Mark(f.head), Frontier: ledger.Mark(f.frontier),
+		ModTime: modTime, Began: f.began,
+	}
+}
+
+// real is the resolved name of a file.
+func (t *Tailer) real(f *file) string {
+	if name := t.nameOf(f); name != f.resolvedOf {
+		f.resolvedOf, f.last.Path = name, t.resolved(name)
+	}
+	return f.last.Path
+}
