@@ -198,6 +198,9 @@ func (ds *diaries) close(changes []session.Change) (ops []ledger.Op) {
 // recover folds the journal: what live sources brought before the process ended. Connections are over;
 // requests may go on in others.
 func (f *folder) recover() {
+	if n := f.ledger.Damaged(); n > 0 {
+		f.e.options.Reporter.Damaged(int(n))
+	}
 	for key, s := range f.ledger.Sessions() {
 		if !s.Closed {
 			f.asleep[key] = s.Due
@@ -206,7 +209,7 @@ func (f *folder) recover() {
 	}
 	l := &load{}
 	var o *origin
-	for _, j := range f.ledger.Journal() {
+	for j := range f.ledger.Journal() {
 		entry, err := journal.Decode(j.Value)
 		if err != nil || entry.Opening == nil {
 			f.e.options.Reporter.Damaged(1)

@@ -58,6 +58,9 @@ func (e *Engine) newFolder() *folder {
 	cfg.MaxSessions += max(cfg.MaxSessions/4, 1024)
 	cfg.Recall = f.recall
 	f.sessions = session.New(cfg)
+	for entry := range f.ledger.Entries() {
+		f.sessions.Learn(entry)
+	}
 	f.clock.start(e.options.Batch.Now())
 	return f
 }
