@@ -103,17 +103,12 @@ func without[K comparable](lists map[K][]FileID, key K, id FileID) {
 // file's numbers is meant, else the youngest.
 func (f *files) find(path string, n inode) *record {
 	var found *record
+	var numbers bool // found has those of the file
 	for _, id := range f.byPath[path] {
 		r := f.byID[id]
-		if r.claimed {
-			continue
-		}
 		same := n != inode{} && n == inode{r.file.Device, r.file.Inode}
-		if found == nil || same || found.file.ID < id {
-			found = r
-		}
-		if same {
-			break
+		if !r.claimed && (found == nil || same && !numbers || same == numbers && found.file.ID < id) {
+			found, numbers = r, same
 		}
 	}
 	if found != nil || n == (inode{}) {

@@ -82,6 +82,9 @@ func (l *Ledger) unlink(id FileID, key uint64) {
 	}
 	if at, found := slices.BinarySearch(h.Files, id); found {
 		h.Files = slices.Delete(slices.Clone(h.Files), at, at+1)
+		if len(h.Files) == 0 {
+			h.Files = nil
+		}
 	}
 	if !h.known && len(h.Files) == 0 {
 		delete(l.heads, key)

@@ -25,7 +25,7 @@ const (
 // Session is what is known of a session without looking into the store.
 type Session struct {
 	Agent, ID string
-	Files     []FileID // that list it, in order; must not be changed
+	Files     []FileID // that list it, in order; nil if none does; must not be changed
 	Closed    bool
 	Broken    bool
 	Live      bool
