@@ -67,6 +67,10 @@ func (t *Totals) Restore(values [][]byte) (bad int) {
 			t.last = max(t.last, s.end)
 		}
 	}
+	for _, s := range t.order {
+		// What the last Snapshot showed may never have been sent: it is shown however long ago that was.
+		s.moved = s.moved || s.end == t.last
+	}
 	return bad
 }
 
