@@ -68,6 +68,7 @@ func TestRestart(t *testing.T) {
 		opts          MetricOptions
 		before, after []translate.Step // each followed by Save
 		shots         int              // snapshots between both, each 1e9 after the one before
+		refused       int              // the last ones of them
 		beside        []translate.Step // before the last two of them
 		unshown       []translate.Step // after them, before the restart
 		metric        instrumentID
@@ -89,6 +90,13 @@ func TestRestart(t *testing.T) {
 			opts: MetricOptions{Delta: true}, before: []translate.Step{prompt}, shots: 2, unshown: []translate.Step{prompt, prompt},
 			metric: inPrompts, want: []shot{{0, t0 + 2e9}, {2, t0 + 3e9}},
 		},
+		"a window that was refused": {
+			opts: MetricOptions{Delta: true}, before: []translate.Step{prompt}, shots: 2, refused: 1, unshown: []translate.Step{prompt, prompt},
+			metric: inPrompts, want: []shot{{0, t0 + 1e9}, {3, t0 + 3e9}},
+		},
+		"a window that was refused of a histogram": {
+			opts: MetricOptions{Delta: true}, before: []translate.Step{ran}, shots: 2, refused: 2, metric: inToolDuration, want: []shot{{0, t0}, {1, t0 + 3e9}},
+		},
 		"a first window":                     {opts: MetricOptions{Delta: true}, before: []translate.Step{prompt}, metric: inPrompts, want: []shot{{0, t0}, {1, t0 + 1e9}}},
 		"it stood still":                     {opts: ttl, before: []translate.Step{prompt}, shots: 4, beside: []translate.Step{ran}, metric: inPrompts},
 		"it stood still as all did":          {opts: ttl, before: []translate.Step{prompt}, shots: 4, metric: inPrompts, want: []shot{{1, t0}, {1, t0}}},
@@ -106,12 +114,15 @@ func TestRestart(t *testing.T) {
 				}
 			}
 			add(tc.before)
-			for i := range tc.shots {
-				if i == tc.shots-2 {
+			for i := tc.shots - 1; i >= 0; i-- {
+				if i == 1 {
 					add(tc.beside)
 				}
 				at += 1e9
 				totals.Snapshot(at)
+				if i >= tc.refused {
+					totals.Accepted()
+				}
 				shelf.put(totals)
 			}
 			add(tc.unshown)
@@ -155,6 +166,9 @@ func TestLives(t *testing.T) {
 						totals = shelf.life(t, opts)
 						return
 					}
+					if totals.Accepted(); delta {
+						shelf.put(totals)
+					}
 					for key, p := range perSeries(md) {
 						if p.temporality == pmetric.AggregationTemporalityDelta {
 							end, ok := ends[key]
@@ -180,7 +194,7 @@ func TestLives(t *testing.T) {
 					case 0:
 						totals = shelf.life(t, opts)
 					case 1, 2:
-						show(!delta && rng.IntN(5) == 0)
+						show(rng.IntN(5) == 0)
 					default:
 						s := steps[rng.IntN(len(steps))]
 						totals.Add(s)
@@ -188,9 +202,7 @@ func TestLives(t *testing.T) {
 						steady.Add(s)
 					}
 				}
-				if !delta {
-					show(true)
-				}
+				show(true)
 				at += 1e12 // long after
 				totals = shelf.life(t, opts)
 				show(false)
@@ -243,6 +255,8 @@ func TestSaveSaysWhatChanged(t *testing.T) {
 			one.Snapshot(t0 + 2e9)
 			assert.Equal(t, keys(all), keys(one.Save()), "they were shown")
 			one.Snapshot(t0 + 3e9)
+			assert.Empty(t, one.Save())
+			one.Accepted()
 			if delta {
 				assert.Len(t, one.Save(), 2, "windows went on")
 			} else {
@@ -361,10 +375,10 @@ func FuzzRestore(f *testing.F) {
 			if totals.Restore([][]byte{value}) == 1 {
 				return
 			}
-			form := totals.order[0].save()
+			form := totals.order[0].save(delta)
 			again := NewTotals(totals.opts)
 			require.Zero(t, again.Restore([][]byte{form}))
-			require.Equal(t, form, again.order[0].save())
+			require.Equal(t, form, again.order[0].save(delta))
 			for _, s := range allSteps() {
 				totals.Add(s)
 			}
