@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/s2"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/voice"
@@ -67,7 +68,8 @@ var (
 )
 
 var (
-	encoding = json.JoinOptions(json.OmitZeroStructFields(true))
+	// Strings of decoders are valid; for anybody else's, a mark in the place of a byte is better than no entry.
+	encoding = json.JoinOptions(json.OmitZeroStructFields(true), jsontext.AllowInvalidUTF8(true))
 	decoding = json.JoinOptions(json.RejectUnknownMembers(true))
 )
 

@@ -32,9 +32,11 @@ const (
 	savedFlags // none beyond
 )
 
-// Save gives the series that are not what the last Save said, in the order in which they are shown. What a
-// Snapshot shows should be saved before it is sent: else a process that ends in between is followed by one
-// that shows what was shown before it, and the values fall.
+// Save gives the series that are not what the last Save said, in the order in which they are shown.
+//
+// Running totals that a Snapshot shows are to be saved before they are sent: else a process that ends in
+// between is followed by one that shows what was shown before, and values fall. A window is saved as
+// shown once it was Accepted: else a process that ends meanwhile takes with it what nobody took.
 func (t *Totals) Save() []Saved {
 	t.sort()
 	var out []Saved
@@ -46,9 +48,28 @@ func (t *Totals) Save() []Saved {
 		if s.name == "" {
 			s.name = s.key.hash()
 		}
-		out = append(out, Saved{Key: s.name, Value: s.save()})
+		out = append(out, Saved{Key: s.name, Value: s.save(t.opts.Delta)})
 	}
 	return out
+}
+
+// Accepted says that what the last Snapshot gave was accepted, or refused for good. Only windows need it.
+func (t *Totals) Accepted() {
+	if !t.opts.Delta {
+		return
+	}
+	for _, s := range t.order {
+		if s.end != s.takenEnd {
+			s.take()
+			s.unsaved = true // its next window starts where this one ended
+		}
+	}
+}
+
+func (s *series) take() {
+	s.takenEnd = s.end
+	s.taken.n, s.taken.sum, s.taken.last = s.sent.n, s.sent.sum, s.sent.last
+	s.taken.buckets = append(s.taken.buckets[:0], s.sent.buckets...)
 }
 
 // Restore takes values that Save gave in another process, before the first step is added. It returns how
@@ -64,8 +85,13 @@ func (t *Totals) Restore(values [][]byte) (bad int) {
 		default:
 			t.put(s)
 			t.known(&s.key)
+			s.take()
 			t.last = max(t.last, s.end)
 		}
+	}
+	for _, s := range t.order {
+		// What the last Snapshot showed may never have been sent: it is shown however long ago that was.
+		s.moved = s.moved || s.end == t.last
 	}
 	return bad
 }
@@ -104,7 +130,12 @@ func (k *seriesKey) append(b []byte) []byte {
 	return append(b, flags)
 }
 
-func (s *series) save() []byte {
+// save is the stored form; of what was shown it has what was taken, if need be.
+func (s *series) save(taken bool) []byte {
+	shown, end := &s.sent, s.end
+	if taken {
+		shown, end = &s.taken, s.takenEnd
+	}
 	b := s.key.append([]byte{savedVersion})
 	if s.moved {
 		b[len(b)-1] |= savedMoved
@@ -113,9 +144,9 @@ func (s *series) save() []byte {
 		b[len(b)-1] |= savedDirty
 	}
 	b = binary.AppendVarint(b, s.movedAt)
-	b = binary.AppendVarint(b, s.end)
+	b = binary.AppendVarint(b, end)
 	b = s.now.append(b, s.key.in)
-	return s.sent.append(b, s.key.in)
+	return shown.append(b, s.key.in)
 }
 
 // append appends what the instrument uses of a total.
@@ -135,6 +166,10 @@ func (a *total) append(b []byte, id instrumentID) []byte {
 		b = binary.AppendUvarint(b, n)
 	}
 	return b
+}
+
+func (a *total) equal(b *total) bool {
+	return a.n == b.n && a.sum == b.sum && a.last == b.last && slices.Equal(a.buckets, b.buckets)
 }
 
 // load is the series of a value.
@@ -157,6 +192,7 @@ func load(v []byte) (*series, bool) {
 	s.movedAt, s.end = r.varint(), r.varint()
 	r.total(&s.now, s.key.in)
 	r.total(&s.sent, s.key.in)
+	s.dirty = s.dirty || !s.now.equal(&s.sent)
 	return s, r.ok && len(r.rest) == 0 && flags < savedFlags && s.sound()
 }
 

@@ -169,6 +169,9 @@ type series struct {
 	movedAt   int64 // time of the Snapshot that saw it move
 	end       int64 // time of its last point, 0 before the first
 
+	taken    total // as sent and end, of the last point that was accepted; of windows only
+	takenEnd int64
+
 	unsaved bool   // Save is to give it
 	name    string // Saved.Key, "" before the first Save
 }
@@ -178,6 +181,7 @@ func newSeries(k seriesKey) *series {
 	if b := instruments[k.in].buckets; b != nil {
 		s.now.buckets = make([]uint64, len(b)+1)
 		s.sent.buckets = make([]uint64, len(b)+1)
+		s.taken.buckets = make([]uint64, len(b)+1)
 	}
 	return s
 }
@@ -460,7 +464,6 @@ func (w *writer) point(s *series, value *total) {
 		start = cmp.Or(s.end, w.t.last)
 		window := value.minus(&s.sent)
 		value = &window
-		s.unsaved = true // its next window starts where this one ends
 	}
 	s.end = w.now
 	if in.kind == histogram {
