@@ -17,7 +17,7 @@ type Ledger interface {
 	// First reports whether nothing was ever begun.
 	First() bool
 	// Claim gives what is known of a file that is to be followed, by its resolved path or else by its
-	// numbers, unless another file has that claimed. What is not known gets a new number.
+	// numbers, unless another file has that claimed. What is not known gets a new ID. No file has the path "".
 	Claim(path string, dev, ino uint64) (p ledger.Progress, known bool)
 	// Unclaim says that a file is not followed any more.
 	Unclaim(id ledger.FileID)
@@ -68,8 +68,8 @@ type parting struct {
 	at     ledger.Progress
 }
 
-// claim asks what is known of files. A file that has come to stand under the name of another one, which is
-// there under a new name, waits for that one to claim what is its own.
+// claim asks what is known of files. A file that has come to stand under the name of another one that is
+// there under a new name waits for that one to claim what is its own.
 func (t *Tailer) claim(fresh []arrival) {
 	t.mu.Lock()
 	for id, p := range t.parted {
@@ -85,7 +85,7 @@ func (t *Tailer) claim(fresh []arrival) {
 	resolve := t.resolver()
 	var later []arrival
 	for _, f := range fresh {
-		p, known := t.cfg.Ledger.Claim(resolve(f.path, f.link), f.id.device, f.id.inode)
+		p, known := t.recall(f.file, resolve(f.path, f.link))
 		owner := owners[identity{device: p.Device, inode: p.Inode}]
 		if known && owner != nil && owner != f.file && owner.number == 0 {
 			t.cfg.Ledger.Unclaim(p.ID)
@@ -95,9 +95,26 @@ func (t *Tailer) claim(fresh []arrival) {
 		t.claimed(f.file, p, known)
 	}
 	for _, f := range later {
-		p, known := t.cfg.Ledger.Claim(resolve(f.path, f.link), f.id.device, f.id.inode)
+		p, known := t.recall(f.file, resolve(f.path, f.link))
 		t.claimed(f.file, p, known)
 	}
+}
+
+// recall claims a file. What is known by its numbers is rather its own than what another file under its name
+// left: it was renamed over that.
+func (t *Tailer) recall(f *file, path string) (ledger.Progress, bool) {
+	l := t.cfg.Ledger
+	p, known := l.Claim(path, f.id.device, f.id.inode)
+	if !known || f.id.path != "" || p.Device == f.id.device && p.Inode == f.id.inode {
+		return p, known
+	}
+	q, known := l.Claim("", f.id.device, f.id.inode)
+	if known {
+		l.Unclaim(p.ID)
+		return q, true
+	}
+	l.Unclaim(q.ID)
+	return p, true
 }
 
 // claimed takes over what is known of a file. It is not opened for that: whether it is still the same is
