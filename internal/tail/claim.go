@@ -85,18 +85,20 @@ func (t *Tailer) claim(fresh []arrival) {
 	resolve := t.resolver()
 	var later []arrival
 	for _, f := range fresh {
-		p, known := t.recall(f.file, resolve(f.path, f.link))
+		path := resolve(f.path, f.link)
+		p, known := t.recall(f.file, path)
 		owner := owners[identity{device: p.Device, inode: p.Inode}]
 		if known && owner != nil && owner != f.file && owner.number == 0 {
 			t.cfg.Ledger.Unclaim(p.ID)
 			later = append(later, f)
 			continue
 		}
-		t.claimed(f.file, p, known)
+		t.claimed(f.file, path, p, known)
 	}
 	for _, f := range later {
-		p, known := t.recall(f.file, resolve(f.path, f.link))
-		t.claimed(f.file, p, known)
+		path := resolve(f.path, f.link)
+		p, known := t.recall(f.file, path)
+		t.claimed(f.file, path, p, known)
 	}
 }
 
@@ -119,7 +121,7 @@ func (t *Tailer) recall(f *file, path string) (ledger.Progress, bool) {
 
 // claimed takes over what is known of a file. It is not opened for that: whether it is still the same is
 // asked when there is something to read of it.
-func (t *Tailer) claimed(f *file, p ledger.Progress, known bool) {
+func (t *Tailer) claimed(f *file, path string, p ledger.Progress, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if at, ok := t.parted[p.ID]; ok && known {
@@ -127,7 +129,8 @@ func (t *Tailer) claimed(f *file, p ledger.Progress, known bool) {
 		delete(t.parted, p.ID)
 	}
 	f.number, f.known, f.last = p.ID, known, p
-	f.last.Device, f.last.Inode = f.id.device, f.id.inode
+	f.last.Path, f.last.Device, f.last.Inode = path, f.id.device, f.id.inode
+	f.resolvedOf = f.name
 	t.numbers[p.ID] = f
 	if !known {
 		return
