@@ -17,7 +17,7 @@ type Ledger interface {
 	// First reports whether nothing was ever begun.
 	First() bool
 	// Claim gives what is known of a file that is to be followed, by its resolved path or else by its
-	// numbers, unless another file has that claimed. What is not known gets a new number.
+	// numbers, unless another file has that claimed. What is not known gets a new ID. No file has the path "".
 	Claim(path string, dev, ino uint64) (p ledger.Progress, known bool)
 	// Unclaim says that a file is not followed any more.
 	Unclaim(id ledger.FileID)
@@ -68,8 +68,8 @@ type parting struct {
 	at     ledger.Progress
 }
 
-// claim asks what is known of files. A file that has come to stand under the name of another one, which is
-// there under a new name, waits for that one to claim what is its own.
+// claim asks what is known of files. A file that has come to stand under the name of another one that is
+// there under a new name waits for that one to claim what is its own.
 func (t *Tailer) claim(fresh []arrival) {
 	t.mu.Lock()
 	for id, p := range t.parted {
@@ -85,24 +85,43 @@ func (t *Tailer) claim(fresh []arrival) {
 	resolve := t.resolver()
 	var later []arrival
 	for _, f := range fresh {
-		p, known := t.cfg.Ledger.Claim(resolve(f.path, f.link), f.id.device, f.id.inode)
+		path := resolve(f.path, f.link)
+		p, known := t.recall(f.file, path)
 		owner := owners[identity{device: p.Device, inode: p.Inode}]
 		if known && owner != nil && owner != f.file && owner.number == 0 {
 			t.cfg.Ledger.Unclaim(p.ID)
 			later = append(later, f)
 			continue
 		}
-		t.claimed(f.file, p, known)
+		t.claimed(f.file, path, p, known)
 	}
 	for _, f := range later {
-		p, known := t.cfg.Ledger.Claim(resolve(f.path, f.link), f.id.device, f.id.inode)
-		t.claimed(f.file, p, known)
+		path := resolve(f.path, f.link)
+		p, known := t.recall(f.file, path)
+		t.claimed(f.file, path, p, known)
 	}
+}
+
+// recall claims a file. What is known by its numbers is rather its own than what another file under its name
+// left: it was renamed over that.
+func (t *Tailer) recall(f *file, path string) (ledger.Progress, bool) {
+	l := t.cfg.Ledger
+	p, known := l.Claim(path, f.id.device, f.id.inode)
+	if !known || f.id.path != "" || p.Device == f.id.device && p.Inode == f.id.inode {
+		return p, known
+	}
+	q, known := l.Claim("", f.id.device, f.id.inode)
+	if known {
+		l.Unclaim(p.ID)
+		return q, true
+	}
+	l.Unclaim(q.ID)
+	return p, true
 }
 
 // claimed takes over what is known of a file. It is not opened for that: whether it is still the same is
 // asked when there is something to read of it.
-func (t *Tailer) claimed(f *file, p ledger.Progress, known bool) {
+func (t *Tailer) claimed(f *file, path string, p ledger.Progress, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if at, ok := t.parted[p.ID]; ok && known {
@@ -110,7 +129,8 @@ func (t *Tailer) claimed(f *file, p ledger.Progress, known bool) {
 		delete(t.parted, p.ID)
 	}
 	f.number, f.known, f.last = p.ID, known, p
-	f.last.Device, f.last.Inode = f.id.device, f.id.inode
+	f.last.Path, f.last.Device, f.last.Inode = path, f.id.device, f.id.inode
+	f.resolvedOf = f.name
 	t.numbers[p.ID] = f
 	if !known {
 		return

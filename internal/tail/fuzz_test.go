@@ -21,11 +21,13 @@ type model struct {
 	allowed map[string]int    // how often a line may come: once, and again for each rewriting
 	came    map[string]int
 	lines   int
+
+	uncommitted []string
 }
 
 const (
 	hidden   = "hidden"
-	alphabet = "apqntrmdozxAPQNTRMDO.w,...."
+	alphabet = "apqntrmdozxAPQNTRMDO.w,....skhc"
 )
 
 // FuzzTailer plays operations on two files. Upper case letters are for the second file.
@@ -34,6 +36,7 @@ const (
 //	n append a line end     t cut in half           r replace in place by one line, R by more than it had
 //	m rename to the next    d delete                o move out of sight, or back
 //	z append zeros          x append a line that is too long
+//	s restart               k kill and restart      h hold commits, c let them come
 //	. poll                  w wait 6 s and poll     , wait until everything is read, and compare
 //
 // Other bytes stand for one of these.
@@ -43,6 +46,8 @@ func FuzzTailer(f *testing.F) {
 		"aA.mA.,", "a.o.a.o.a,", "ao,o,", "x.a.xp.n,", "z.a.z.n,", "aw.r.w.a,aaaaaaaaaaaaaaaaaaaa.t.aaaaaaaaaa,", "q.w.q.w.a.,",
 		"p.r.a,", "pp.t.n,", "A.a.M.m,", "q.w.t.a,", "am.a.m,", "aR.R.,", "ad.A.d.a,",
 		"mR.O.aDDM,QoxM..ta.Mx.Ow,A..Na..nm.PNazw,twAmOr", // names that change places while a number is given anew
+		"ap.sn,", "aaps.n,", "qw.sn.a,", "qwkn.a,", "xxpps.n.a,", "haaa.k,", "haa.ca.hapkn,", "aaa,str,", "aa,sr,", "aa,sR,", "aa,kt.a,",
+		"aA,sm,", "aaA,smA,", "aA,sdMA,", "a,sd,s.a,", "z.sz.a,", "ha.d..kA,", "ha.o.,o.ca,", "ao.k.,o,", "ha.t.ka,",
 	} {
 		f.Add(seed)
 	}
@@ -117,6 +122,18 @@ func (m *model) play(op rune) {
 		} else if there {
 			m.move(from, hidden)
 		}
+	case 's':
+		m.commit()
+		m.uncommitted = nil
+		m.restart(false)
+	case 'k':
+		m.restart(true)
+	case 'h':
+		m.held = true
+	case 'c':
+		m.held = false
+		m.commit()
+		m.uncommitted = nil
 	case '.':
 		m.wait(testPoll)
 		m.poll()
@@ -129,13 +146,23 @@ func (m *model) play(op rune) {
 			m.poll()
 		}
 	}
+	if op == 's' || op == 'k' {
+		for _, line := range m.uncommitted {
+			m.came[line]--
+		}
+		m.uncommitted = nil
+	}
 	for _, line := range m.take() {
 		m.came[line]++
+		if m.held {
+			m.uncommitted = append(m.uncommitted, line)
+		}
 		require.True(m, m.legit[line], "%q was never a line", line)
 		require.LessOrEqual(m, m.came[line], m.allowed[line], "%q came too often", line)
 	}
 	if op == ',' {
 		m.compare()
+		m.reread()
 	}
 }
 

@@ -177,7 +177,7 @@ func (r *reader) end(ctx context.Context, f *file) error {
 func (r *reader) send(ctx context.Context, f *file, b *batch.Batch, from int64) error {
 	r.t.begin(f, from)
 	s, to := f.stream, f.pos
-	if !s.introduced && f.began == 0 {
+	if !s.introduced && b.Len() > 0 && f.began == 0 {
 		f.began = beginning(f.handle)
 	}
 	s.introduced = s.introduced || b.Len() > 0

@@ -118,7 +118,20 @@ func (t *Tailer) reopen(id ledger.FileID, path string) (string, *os.File, error)
 			return "", nil, err
 		}
 	}
+	if handle := t.duplicate(f); handle != nil {
+		return path, handle, nil
+	}
 	return "", nil, fmt.Errorf("read %s again: %w", path, ErrGone)
+}
+
+// duplicate gives a file that has no name any more, or one that no scan has found yet, while it is open.
+func (t *Tailer) duplicate(f *file) *os.File {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f == nil || f.handle == nil {
+		return nil
+	}
+	return duplicate(f.handle)
 }
 
 // section sends what is between the position and end.

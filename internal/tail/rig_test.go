@@ -5,9 +5,11 @@ package tail
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -115,6 +117,10 @@ func (r *rig) restart(kill bool) {
 		require.NoError(r, r.Shutdown(r.Context()))
 	}
 	clear(r.ledger.claimed)
+	r.ledger.next = 0
+	for id := range r.ledger.files {
+		r.ledger.next = max(r.ledger.next, id)
+	}
 	r.launch(r.cfg)
 }
 
@@ -156,6 +162,9 @@ func (l *testLedger) Unclaim(id ledger.FileID) {
 	defer l.mu.Unlock()
 	assert.True(l.rig, l.claimed[id], "%d is not claimed", id)
 	delete(l.claimed, id)
+	if _, ok := l.files[id]; !ok && id == l.next {
+		l.next--
+	}
 }
 
 func (l *testLedger) Begin(_ context.Context, starts []ledger.Progress) error {
@@ -325,3 +334,80 @@ func (in *testInput) End(ctx context.Context, how engine.Ending) error {
 
 func (in *testInput) Unread(yes bool)   { in.unread = yes }
 func (in *testInput) Modified(at int64) { in.modified = at }
+
+// reread reads every file that is there again, and compares that with what it holds.
+func (r *rig) reread() {
+	for id := range r.ledger.next {
+		p, ok := r.ledger.files[id+1]
+		if !ok {
+			continue
+		}
+		got, silent, err := r.again(p)
+		text, here := r.content(p)
+		if !here || int64(len(text)) < p.Pos {
+			require.Error(r, err)
+			require.Empty(r, got)
+			continue
+		}
+		if errors.Is(err, ErrChanged) {
+			require.NotEqual(r, ledger.Mark(markOf(text[max(0, p.Pos-guardBytes):p.Pos])), p.Frontier)
+			continue
+		}
+		require.NoError(r, err)
+		want := framed(string(text[:p.Pos]), p.Over, r.cfg.MaxLine)
+		require.Equal(r, want, got, "%+v", p)
+		require.LessOrEqual(r, silent, len(want))
+	}
+}
+
+// content is what the file holds that a progress is of.
+func (r *rig) content(p ledger.Progress) ([]byte, bool) {
+	names := []string{p.Path}
+	if f := r.numbers[p.ID]; f != nil {
+		names = f.paths
+	}
+	for _, name := range names {
+		if text, err := os.ReadFile(name); err == nil {
+			info, err := os.Stat(name)
+			if f := r.numbers[p.ID]; err == nil && (f == nil || identify(name, info) == f.id) {
+				return text, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// again gives the lines of Reread, and how many of them were silent.
+func (r *rig) again(p ledger.Progress) (lines []string, silent int, err error) {
+	err = r.Reread(r.Context(), p.ID, p, func(b *batch.Batch, modTime int64) error {
+		assert.Equal(r, p.ModTime, modTime)
+		for i := range b.Len() {
+			lines = append(lines, string(b.Line(i)))
+		}
+		if b.Silent {
+			assert.Equal(r, silent, len(lines)-b.Len())
+			silent += b.Len()
+		}
+		assert.Zero(r, b.Progress)
+		b.Release()
+		return nil
+	})
+	return lines, silent, err
+}
+
+// framed is a text's lines, found in another way.
+func framed(text string, over bool, maxLine int) (lines []string) {
+	all := strings.Split(strings.TrimPrefix(text, byteOrderMark), "\n")
+	for i, l := range all {
+		l = strings.TrimLeft(l, "\x00")
+		if i < len(all)-1 {
+			l = strings.TrimSuffix(l, "\r")
+		} else if over {
+			continue
+		}
+		if strings.TrimSpace(l) != "" && len(l) <= maxLine {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}

@@ -25,6 +25,26 @@ func identify(path string, info fs.FileInfo) identity {
 	return identity{path: path}
 }
 
+// duplicate is another descriptor of an open file, nil if that cannot be.
+func duplicate(h *os.File) (again *os.File) {
+	conn, err := h.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	err = conn.Control(func(fd uintptr) {
+		syscall.ForkLock.RLock()
+		defer syscall.ForkLock.RUnlock()
+		if n, err := syscall.Dup(int(fd)); err == nil {
+			syscall.CloseOnExec(n)
+			again = os.NewFile(uintptr(n), h.Name())
+		}
+	})
+	if err != nil {
+		return nil
+	}
+	return again
+}
+
 // named reports whether an open file still has a name anywhere.
 func named(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)

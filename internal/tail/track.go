@@ -349,7 +349,9 @@ func (t *Tailer) opened(f *file) (fs.FileInfo, error) {
 			t.shut(f)
 			return nil, err
 		}
+		t.mu.Lock()
 		f.handle = handle
+		t.mu.Unlock()
 		if info, err := handle.Stat(); err != nil || !info.Mode().IsRegular() || identify(path, info) != f.id {
 			t.shut(f)
 			return nil, cmp.Or(err, errMoved)
