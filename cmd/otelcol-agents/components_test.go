@@ -183,7 +183,7 @@ func TestManifestAndRequirementsAgree(t *testing.T) {
 }
 
 func TestManifestAndMainAgree(t *testing.T) {
-	set, err := settings(func(string) string { return "" })
+	set, err := settings(environ(t.TempDir(), nil))
 	require.NoError(t, err)
 	m := readManifest(t)
 	assert.Equal(t, m.Dist.Name, set.BuildInfo.Command)

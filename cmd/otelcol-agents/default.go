@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"runtime"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -25,9 +26,19 @@ const (
 	envProtocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
 )
 
-// defaultURIs are the embedded configuration and, when an OTLP endpoint is set, what sends there as well.
+// defaultURIs are the embedded configuration with the place of its state and, when an OTLP endpoint is set,
+// what sends there as well.
 func defaultURIs(getenv func(string) string) ([]string, error) {
 	uris := []string{"yaml:" + defaultConfig}
+	dir, err := stateDirectory(runtime.GOOS, getenv)
+	if err != nil {
+		return nil, err
+	}
+	state, err := stateConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	uris = append(uris, "yaml:"+state)
 	endpoint := getenv(envEndpoint)
 	if endpoint == "" {
 		return uris, nil
@@ -58,10 +69,14 @@ func parseHeaders(text string) (map[string]string, error) {
 	return headers, nil
 }
 
-// otlpConfig is laid over the embedded configuration. There is no queue in memory: what was not accepted
-// stays in the receiver, which tries again.
+// otlpConfig is laid over the embedded configuration. What waits for the endpoint waits on disk and for as
+// long as it takes: a queue in memory would say yes to the receiver and end with the process.
 func otlpConfig(endpoint string, headers map[string]string, protocol string) (string, error) {
-	exporter := map[string]any{"endpoint": endpoint, "sending_queue": map[string]any{"enabled": false}}
+	exporter := map[string]any{
+		"endpoint":         endpoint,
+		"sending_queue":    map[string]any{"storage": "file_storage"},
+		"retry_on_failure": map[string]any{"max_elapsed_time": "0s"},
+	}
 	if len(headers) > 0 {
 		exporter["headers"] = headers
 	}
@@ -86,8 +101,7 @@ func otlpConfig(endpoint string, headers map[string]string, protocol string) (st
 	if err != nil {
 		return "", fmt.Errorf("write the configuration of %s: %w", kind, err)
 	}
-	// The collector would expand what looks like a variable.
-	return strings.ReplaceAll(string(config), "$", "$$"), nil
+	return literal(string(config)), nil
 }
 
 // embedded is the part of the embedded configuration that its users want to know.
@@ -100,6 +114,11 @@ type embedded struct {
 			TCP, HTTP endpoint
 		} `yaml:"agent_stream"`
 	} `yaml:"receivers"`
+	Extensions struct {
+		FileStorage struct {
+			Directory string `yaml:"directory"`
+		} `yaml:"file_storage"`
+	} `yaml:"extensions"`
 	Exporters struct {
 		Prometheus endpoint  `yaml:"prometheus"`
 		OTLPHTTP   *endpoint `yaml:"otlp_http"`
@@ -111,19 +130,26 @@ type endpoint struct {
 	Endpoint string `yaml:"endpoint"`
 }
 
-// tell says what the embedded configuration watches, where it listens and where it sends.
-func tell(w io.Writer, uris []string) error {
+// readEmbedded reads what the collector is going to.
+func readEmbedded(uris []string) (*embedded, error) {
 	var c embedded
 	for _, uri := range uris {
-		if err := yaml.Unmarshal([]byte(strings.TrimPrefix(uri, "yaml:")), &c); err != nil {
-			return fmt.Errorf("read the embedded configuration: %w", err)
+		text := strings.ReplaceAll(strings.TrimPrefix(uri, "yaml:"), "$$", "$")
+		if err := yaml.Unmarshal([]byte(text), &c); err != nil {
+			return nil, fmt.Errorf("read the embedded configuration: %w", err)
 		}
 	}
+	return &c, nil
+}
+
+// tell says what the embedded configuration watches, where it listens, where it keeps its progress and where
+// it sends.
+func tell(w io.Writer, c *embedded) error {
 	r := &c.Receivers.AgentStream
 	sends := "nowhere else; set " + envEndpoint + " to send all three signals there"
 	for _, e := range []*endpoint{c.Exporters.OTLPHTTP, c.Exporters.OTLPGRPC} {
 		if e != nil {
-			sends = shown(strings.ReplaceAll(e.Endpoint, "$$", "$"))
+			sends = shown(e.Endpoint)
 		}
 	}
 	_, err := fmt.Fprintf(w, `otelcol-agents runs with its embedded configuration (see --config, print-config)
@@ -131,10 +157,11 @@ func tell(w io.Writer, uris []string) error {
   listens   on %s for lines over TCP: claude -p ... --output-format stream-json --verbose | nc -N %s
             (-N ends it with the stream, where nc knows that; macOS ends it without)
             on http://%s/v1/agentstream for POST requests
+  keeps     its progress, and what waits to be sent, in %s
   shows     spans and log records here, metrics at http://%s/metrics
   sends     %s
 `, strings.Join(r.Files.Include, ", "), r.TCP.Endpoint, strings.ReplaceAll(r.TCP.Endpoint, ":", " "), r.HTTP.Endpoint,
-		c.Exporters.Prometheus.Endpoint, sends)
+		c.Extensions.FileStorage.Directory, c.Exporters.Prometheus.Endpoint, sends)
 	return err
 }
 

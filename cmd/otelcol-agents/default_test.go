@@ -8,10 +8,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -69,23 +72,23 @@ func TestOTLPConfig(t *testing.T) {
 	}{
 		"http": {
 			endpoint: "http://localhost:4318", protocol: "",
-			want: "otlp_http: {endpoint: 'http://localhost:4318', sending_queue: {enabled: false}}",
+			want: "otlp_http: {endpoint: 'http://localhost:4318', retry_on_failure: {max_elapsed_time: 0s}, sending_queue: {storage: file_storage}}",
 		},
 		"headers": {
 			endpoint: "https://c:4318", protocol: "http/protobuf", headers: map[string]string{"k": "p$ss"},
-			want: "otlp_http: {endpoint: 'https://c:4318', headers: {k: p$$ss}, sending_queue: {enabled: false}}",
+			want: "otlp_http: {endpoint: 'https://c:4318', headers: {k: p$$ss}, retry_on_failure: {max_elapsed_time: 0s}, sending_queue: {storage: file_storage}}",
 		},
 		"json": {
 			endpoint: "https://c:4318", protocol: "http/json",
-			want: "otlp_http: {endpoint: 'https://c:4318', encoding: json, sending_queue: {enabled: false}}",
+			want: "otlp_http: {endpoint: 'https://c:4318', encoding: json, retry_on_failure: {max_elapsed_time: 0s}, sending_queue: {storage: file_storage}}",
 		},
 		"grpc": {
 			endpoint: "http://localhost:4317", protocol: "grpc",
-			want: "otlp_grpc: {endpoint: 'http://localhost:4317', sending_queue: {enabled: false}, tls: {insecure: true}}",
+			want: "otlp_grpc: {endpoint: 'http://localhost:4317', retry_on_failure: {max_elapsed_time: 0s}, sending_queue: {storage: file_storage}, tls: {insecure: true}}",
 		},
 		"grpc over TLS": {
 			endpoint: "https://c:4317", protocol: "grpc",
-			want: "otlp_grpc: {endpoint: 'https://c:4317', sending_queue: {enabled: false}, tls: {insecure: false}}",
+			want: "otlp_grpc: {endpoint: 'https://c:4317', retry_on_failure: {max_elapsed_time: 0s}, sending_queue: {storage: file_storage}, tls: {insecure: false}}",
 		},
 		"unknown protocol": {endpoint: "http://localhost:4318", protocol: "thrift", bad: `OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, http/json or grpc, got "thrift"`},
 	} {
@@ -131,13 +134,17 @@ func TestTell(t *testing.T) {
 		"no URL": {env: map[string]string{envEndpoint: "ht tp://s3cret"}, sends: "the endpoint of OTEL_EXPORTER_OTLP_ENDPOINT\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			uris, err := defaultURIs(func(k string) string { return tt.env[k] })
+			home := filepath.Join(t.TempDir(), "$me")
+			uris, err := defaultURIs(environ(home, tt.env))
+			require.NoError(t, err)
+			c, err := readEmbedded(uris)
 			require.NoError(t, err)
 			var out strings.Builder
-			require.NoError(t, tell(&out, uris))
+			require.NoError(t, tell(&out, c))
 			for _, text := range []string{
 				"~/.claude/projects/**/*.jsonl", "~/.codex/sessions/**/*.jsonl", "| nc -N localhost 4319\n",
 				"http://localhost:4320/v1/agentstream", "http://localhost:9464/metrics", "sends     " + tt.sends,
+				"keeps     its progress, and what waits to be sent, in " + filepath.Join(home, "state", "otelcol-agents") + "\n",
 			} {
 				assert.Contains(t, out.String(), text)
 			}
@@ -145,11 +152,21 @@ func TestTell(t *testing.T) {
 		})
 	}
 	t.Run("writer", func(t *testing.T) {
-		require.ErrorIs(t, tell(failing{}, []string{"yaml:" + defaultConfig}), io.ErrClosedPipe)
+		require.ErrorIs(t, tell(failing{}, &embedded{}), io.ErrClosedPipe)
 	})
 	t.Run("no YAML", func(t *testing.T) {
-		require.ErrorContains(t, tell(io.Discard, []string{"yaml:\t"}), "read the embedded configuration")
+		_, err := readEmbedded([]string{"yaml:\t"})
+		require.ErrorContains(t, err, "read the embedded configuration")
 	})
+}
+
+// environ is an environment with a place for state below home, and env.
+func environ(home string, env map[string]string) func(string) string {
+	all := map[string]string{
+		"HOME": home, "XDG_STATE_HOME": filepath.Join(home, "state"), "LOCALAPPDATA": filepath.Join(home, "state"),
+	}
+	maps.Copy(all, env)
+	return func(k string) string { return all[k] }
 }
 
 type failing struct{}
@@ -260,18 +277,20 @@ func TestEmbeddedDefault(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
+	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
+	t.Setenv("LOCALAPPDATA", filepath.Join(home, "state"))
 	backend := newSink(t)
 	env := map[string]string{
 		envEndpoint: backend.URL,
 		envHeaders:  "x-plain=one,x-encoded=a%20b%2Cc%3Dd,x-dollar=p$ss${env:HOME}$$",
 	}
-	set, err := settings(func(k string) string { return env[k] })
+	set, err := settings(environ(home, env))
 	require.NoError(t, err)
 	ports := freePorts(t, 3)
 	tcp, web, prom := ports[0], ports[1], ports[2]
 	substitute := strings.NewReplacer("localhost:4319", tcp, "localhost:4320", web, "localhost:9464", prom, "interval: 5s", "interval: 50ms")
 	uris := set.ConfigProviderSettings.ResolverSettings.URIs
-	require.Len(t, uris, 2)
+	require.Len(t, uris, 3)
 	uris[0] = substitute.Replace(uris[0])
 	set.DisableGracefulShutdown = true // no signal handlers in a test
 	set.LoggingOptions = []zap.Option{zap.WrapCore(func(zapcore.Core) zapcore.Core { return zapcore.NewNopCore() })}
@@ -347,6 +366,18 @@ func TestEmbeddedDefault(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	assert.Equal(t, http.StatusOK, resp.StatusCode, string(body))
+
+	state, err := stateDirectory(runtime.GOOS, environ(home, nil))
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(state, home), state)
+	info, err := os.Stat(state)
+	require.NoError(t, err)
+	if runtime.GOOS != "windows" {
+		assert.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "nobody else may look")
+	}
+	for _, name := range []string{"receiver_agent_stream_", "exporter_otlp_http__traces", "exporter_otlp_http__logs", "exporter_otlp_http__metrics"} {
+		assert.FileExists(t, filepath.Join(state, name))
+	}
 
 	stop()
 	assert.Equal(t, otelcol.StateClosed, col.GetState())

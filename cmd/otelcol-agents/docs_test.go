@@ -190,7 +190,7 @@ func checkConfigMap(t *testing.T, doc map[string]any) {
 // dryRun loads, validates and builds a configuration, and starts nothing.
 func dryRun(t *testing.T, uris ...string) error {
 	t.Helper()
-	set, err := settings(func(string) string { return "" })
+	set, err := settings(environ(t.TempDir(), nil))
 	require.NoError(t, err)
 	set.ConfigProviderSettings.ResolverSettings.URIs = uris
 	col, err := otelcol.NewCollector(set)

@@ -83,11 +83,19 @@ func command(set otelcol.CollectorSettings, unusable error) *cobra.Command {
 		return unusable
 	}
 	uris := slices.Clone(set.ConfigProviderSettings.ResolverSettings.URIs)
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+	collect := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("config") {
-			return nil
+			return collect(cmd, args)
 		}
-		return tell(os.Stderr, uris)
+		c, err := readEmbedded(uris)
+		if err != nil {
+			return err
+		}
+		if err := tell(os.Stderr, c); err != nil {
+			return err
+		}
+		return locked(collect(cmd, args), c.Extensions.FileStorage.Directory)
 	}
 	return cmd
 }

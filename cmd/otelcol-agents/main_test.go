@@ -39,7 +39,8 @@ func runCommand(t *testing.T, env []string, args ...string) result {
 	require.NoError(t, err)
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), self, args...)
-	cmd.Env = append([]string{runsMain + "=1", "HOME=" + t.TempDir()}, env...)
+	home := t.TempDir()
+	cmd.Env = append([]string{runsMain + "=1", "HOME=" + home, "LOCALAPPDATA=" + home}, env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		var exit *exec.ExitError
@@ -100,7 +101,7 @@ func TestCommandPrintConfig(t *testing.T) {
 		envEndpoint + "=http://localhost:4318", envHeaders + "=api-key=s3cret$HOME",
 	}, "print-config")
 	require.Zero(t, r.code, r.stderr)
-	for _, text := range []string{"agent_stream:", "start_at: end", "endpoint: http://localhost:4318"} {
+	for _, text := range []string{"agent_stream:", "start_at: end", "endpoint: http://localhost:4318", "storage: file_storage"} {
 		assert.Contains(t, r.stdout, text)
 	}
 	assert.NotContains(t, r.stdout+r.stderr, "s3cret")
@@ -134,10 +135,10 @@ func TestCommandValidate(t *testing.T) {
 		}
 	})
 	t.Run("all problems by key", func(t *testing.T) {
-		write("receivers: {agent_stream: {storage: file_storage, capture: [everything], files: {include: [], start_at: middle}}}\n" + pipelines)
+		write("receivers: {agent_stream: {session: {max_resident: 0}, capture: [everything], files: {include: [], start_at: middle}}}\n" + pipelines)
 		r := runCommand(t, nil, "validate", "--config", config)
 		assert.Equal(t, 1, r.code)
-		for _, text := range []string{"storage is not yet supported", "capture must be", "files.include must", "files.start_at must"} {
+		for _, text := range []string{"session.max_resident must be", "capture must be", "files.include must", "files.start_at must"} {
 			assert.Contains(t, r.stderr, text)
 		}
 	})
