@@ -13,6 +13,7 @@ type State struct {
 	Live      bool  // a live source fed it, whose rows cannot be read again
 	Folded    int64 // when its latest record was folded, by the clock of Assembler.At
 	Due       int64 // when that clock closes it if nothing comes, Unix nanoseconds; 0 = it is closed
+	Since     int64 // when its first record was folded, by the same clock: what was too old then stays so
 	Segments  int   // begun so far
 	Refs      []SegmentRef
 	Counted   []Counted
