@@ -208,6 +208,7 @@ func (a *Assembler) evict(s *session) {
 }
 
 func (s *Source) feed(ses *session) *feed {
+	ses.breakAgain()
 	f := s.feeds[ses]
 	if f == nil {
 		s.feedsInto(ses)
@@ -261,7 +262,7 @@ func (a *Assembler) End(src *Source) {
 	for _, f := range src.list {
 		if !f.s.fed() {
 			f.s.close()
-			f.s.broken = true
+			f.s.breaks()
 			f.s.touch()
 		}
 	}

@@ -30,6 +30,8 @@ type memory struct {
 	active int      // whether it is counted as active: what has left of it
 	net    int      // what of it has been folded
 	since  int64    // see State.Since
+	breaks []int64  // see State.Breaks
+	again  []int64  // those that are still to come while it is rebuilt
 }
 
 // Key is what a session is known by outside of memory.
@@ -72,6 +74,7 @@ func (s *session) remember(m *Memory) {
 	k.active = int(k.base.find(seriesOf(&translate.Step{Metric: translate.MetricActive, Agent: s.agent})).Value)
 	if m.Rebuild {
 		s.rebuilding = true
+		k.again = m.Breaks
 		return
 	}
 	// It goes on. What came before does not come again, or is known by its ids: all steps are new.
@@ -353,7 +356,7 @@ func (s *session) touch() {
 func (s *session) state() State {
 	st := State{
 		Agent: s.agent, ID: s.id, Closed: s.closed || s.dormant, Broken: s.broken, Live: s.lively, Folded: s.folded,
-		Segments: s.segments, Refs: s.segmentRefs(), Counted: s.contributed(), Since: s.memory.since,
+		Segments: s.segments, Refs: s.segmentRefs(), Counted: s.contributed(), Since: s.memory.since, Breaks: slices.Clip(s.memory.breaks),
 	}
 	if !st.Closed {
 		timeout := s.a.cfg.IdleTimeout
@@ -368,6 +371,28 @@ func (s *session) state() State {
 		}
 	}
 	return st
+}
+
+// maxBreaks bounds the breaks that are remembered of a session.
+const maxBreaks = 1 << 10
+
+// breaks notes that the session was closed and that its next row begins a segment.
+func (s *session) breaks() {
+	s.broken = true
+	k := &s.memory
+	if n := len(k.breaks); s.a.remembers() && n < maxBreaks && (n == 0 || k.breaks[n-1] != s.rows) {
+		k.breaks = append(k.breaks, s.rows)
+	}
+}
+
+// breakAgain closes a session that is rebuilt where it was closed before.
+func (s *session) breakAgain() {
+	for k := &s.memory; s.rebuilding && len(k.again) > 0 && k.again[0] <= s.rows; {
+		k.again = k.again[1:]
+		s.pause()
+		s.close()
+		s.breaks()
+	}
 }
 
 // segmentRefs are the latest segments.
@@ -491,6 +516,7 @@ func (a *Assembler) Rebuilt(key uint64) {
 		return
 	}
 	had := s.memory.had
+	s.breakAgain()
 	s.resume()
 	if had.Closed {
 		s.pause()
