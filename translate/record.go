@@ -54,7 +54,7 @@ type Text struct {
 type Record struct {
 	Session string // id that the record names; "" = the source's latest session
 	UUID    string // the record's own id; "" when it has none
-	Hash    uint64 // of the bytes of a record without an id, to know copies by; good within one process only
+	Hash    uint64 // of the bytes of a record without an id, to know copies by; the same in every process
 	Type    string // top-level type as written
 	Subtype string // subtype as written, "" when absent
 	Time    int64  // Unix nanoseconds; 0 = the record is not timed
@@ -63,6 +63,7 @@ type Record struct {
 
 	InvalidTime bool // a time stood there but was unreadable or impossible: counted, the record itself counts
 	UnknownType bool // no rule knows this type or subtype: counted as unknown_type
+	Silent      bool // nothing of it leaves. Set by the assembler, not by decoders
 
 	CWD            string   // working directory, "" when not stated; resolves paths, leaves only under capture identity
 	Version        string   // version of the agent program, "" when not stated

@@ -6,7 +6,7 @@
 package decode
 
 import (
-	"hash/maphash"
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/jsontok"
@@ -54,11 +54,8 @@ func (d *Base) Init(opt Options, object func(jsontok.Part), known func([]jsontok
 	d.onPart = d.part
 }
 
-// hashSeed makes hashes of records comparable within this process; they never leave it.
-var hashSeed = maphash.MakeSeed()
-
-// Hash is what a record without an id is known by within this process.
-func Hash(record []byte) uint64 { return maphash.Bytes(hashSeed, record) }
+// Hash is what a record without an id is known by. It is the same in every process, since such hashes are stored.
+func Hash(record []byte) uint64 { return xxhash.Sum64(record) }
 
 // MaxParts bounds how many records one line may give; a line that has more gives one diagnostic for
 // its rest. The shortest record has a dozen bytes, a Record several hundred: without a bound a line of

@@ -21,27 +21,86 @@ type registerKey uint64
 // register is what has been counted for one response: per class the maximum seen, whatever session,
 // source or order it came in (telemetry contract, section 7).
 type register struct {
+	key    registerKey
 	tokens translate.Tokens
 	cost   float64 // USD, what was counted for it: a copy costs nothing either
+	owner  uint32  // number of the session that counted first
+	life   uint16  // of that session, see owners
+	raised bool    // since Assembler.Learned
 }
+
+// chunk is how many registers are made and forgotten together. There is one pointer for all of them, so that
+// a million of them cost the garbage collector nothing.
+const chunk = 1 << 10
 
 type registers struct {
-	m    map[registerKey]*register
-	fifo []registerKey
+	m      map[registerKey]uint32 // number of the register
+	chunks [][]register
+	first  uint32 // number of the first of those
+	raised []*register
 }
 
-func (r *registers) get(k registerKey) *register {
-	reg := r.m[k]
-	if reg == nil {
-		if len(r.fifo) >= maxRegisters {
-			delete(r.m, r.fifo[0])
-			r.fifo = r.fifo[1:]
-		}
-		reg = &register{}
-		r.m[k] = reg
-		r.fifo = append(r.fifo, k)
+func (r *registers) get(k registerKey, s *session) *register {
+	if n, ok := r.m[k]; ok {
+		return r.at(n)
 	}
-	return reg
+	return r.add(k, s.number, s.life)
+}
+
+func (r *registers) at(n uint32) *register { return &r.chunks[(n-r.first)/chunk][n%chunk] }
+
+func (r *registers) add(k registerKey, owner uint32, life uint16) *register {
+	if len(r.m) >= maxRegisters {
+		for i := range r.chunks[0] {
+			delete(r.m, r.chunks[0][i].key)
+		}
+		r.chunks[0] = nil // responses in memory go on with theirs
+		r.chunks = r.chunks[1:]
+		r.first += chunk
+	}
+	last := len(r.chunks) - 1
+	if last < 0 || len(r.chunks[last]) == chunk {
+		r.chunks = append(r.chunks, make([]register, 0, chunk))
+		last++
+	}
+	c := &r.chunks[last]
+	r.m[k] = r.first + uint32(last)*chunk + uint32(len(*c))
+	*c = append(*c, register{key: k, owner: owner, life: life})
+	return &(*c)[len(*c)-1]
+}
+
+// counter is a response's register. A session that is rebuilt counts what it has told first again from
+// nothing, in a register of its own, so that its sums become what they were.
+type counter struct {
+	*register
+	all *register // of all sessions, where the other one is the response's own
+}
+
+// counter gives the response its register.
+func (a *Assembler) counter(s *session, k registerKey) counter {
+	reg := a.registers.get(k, s)
+	if reg.owner != s.number || !s.memory.reborn || reg.life == s.life {
+		return counter{register: reg}
+	}
+	reg.life = s.life
+	return counter{register: &register{key: k}, all: reg}
+}
+
+// raise notes that the register rose.
+func (a *Assembler) raise(c counter) {
+	reg := c.register
+	if c.all != nil {
+		reg = c.all
+		was := *reg
+		reg.tokens, reg.cost = larger(reg.tokens, c.tokens), max(reg.cost, c.cost)
+		if *reg == was {
+			return
+		}
+	}
+	if a.remembers() && !reg.raised {
+		reg.raised = true
+		a.registers.raised = append(a.registers.raised, reg)
+	}
 }
 
 // usedModel is what a session has used of one model: s by its responses, t by accepted steps of running
@@ -124,14 +183,14 @@ func (a *Assembler) count(resp *response) {
 		return
 	}
 	s := resp.agent.s
-	if resp.reg == nil {
-		resp.reg = a.registers.get(s.registerKey(resp, ""))
+	if resp.reg.register == nil {
+		resp.reg = a.counter(s, s.registerKey(resp, ""))
 	}
 	a.countUsage(resp, resp.model, &resp.usage, resp.synthetic, resp.reg, &resp.cost, &resp.price)
 	for _, it := range a.seconds(resp) {
 		second := resp.second(it.model)
-		if second.reg == nil {
-			second.reg = a.registers.get(s.registerKey(resp, it.model))
+		if second.reg.register == nil {
+			second.reg = a.counter(s, s.registerKey(resp, it.model))
 		}
 		second.requests = max(second.requests, it.requests)
 		mergeUsage(&second.usage, &it.usage)
@@ -188,9 +247,18 @@ func (s *session) registerKey(resp *response, model string) registerKey {
 	return registerKey(hash(s.agent, s.id, resp.id, model))
 }
 
-// countUsage moves the register to usage, the segment's sums by the same, and the estimate to its price.
+// countUsage counts the usage of one model, and notes where its register rose.
+func (a *Assembler) countUsage(resp *response, model string, u *translate.Usage, several bool, reg counter, cost *float64, state *priced) {
+	tokens, usd := reg.tokens, reg.cost
+	a.moveTo(resp, model, u, several, reg.register, cost, state)
+	if reg.tokens != tokens || reg.cost != usd {
+		a.raise(reg)
+	}
+}
+
+// moveTo moves the register to usage, the segment's sums by the same, and the estimate to its price.
 // several says that it is the usage of more than one request.
-func (a *Assembler) countUsage(resp *response, model string, u *translate.Usage, several bool, reg *register, cost *float64, state *priced) {
+func (a *Assembler) moveTo(resp *response, model string, u *translate.Usage, several bool, reg *register, cost *float64, state *priced) {
 	g := resp.seg
 	m := g.acc.model(a.label(model), model)
 	if m.raw == "" {
@@ -520,16 +588,16 @@ func (a *account) close(g *segment) {
 			for _, f := range g.s.feeds {
 				f.running.estimated(m.label, g)
 			}
-			g.step(translate.Step{Metric: translate.MetricCost, Value: m.estimate, Model: m.label, Provider: g.s.provider(m.raw), Label: "estimated"})
+			g.stepOf(&g.root, translate.Step{Metric: translate.MetricCost, Value: m.estimate, Model: m.label, Provider: g.s.provider(m.raw), Label: "estimated"})
 		}
 		if m.unpriced && m.reported == 0 {
 			if n := total(m.out); n > 0 {
-				g.step(translate.Step{Metric: translate.MetricUnpriced, Value: float64(n), Model: m.label})
+				g.stepOf(&g.root, translate.Step{Metric: translate.MetricUnpriced, Value: float64(n), Model: m.label})
 			}
 		}
 	}
 	if a.incomplete > 0 {
-		g.step(translate.Step{Metric: translate.MetricUsageIncomplete, Value: float64(a.incomplete)})
+		g.stepOf(&g.root, translate.Step{Metric: translate.MetricUsageIncomplete, Value: float64(a.incomplete)})
 	}
 }
 

@@ -12,24 +12,18 @@ func (s *session) tooOld(it *item) bool {
 	if s.a.cfg.MaxAge == 0 || s.lively {
 		return false
 	}
-	limit := s.a.now - int64(s.a.cfg.MaxAge)
+	now := s.a.now
+	if s.rebuilding && s.memory.since != 0 {
+		now = s.memory.since // as it was decided before
+	}
+	limit := now - int64(s.a.cfg.MaxAge)
 	switch {
 	case it.out.Span != nil:
-		if !it.node.used && s.resolve(it.out.Span.End) < limit {
-			return true
-		}
-		if it.parent != nil {
-			it.parent.used = true
-		}
+		return !it.node.used && s.resolve(it.out.Span.End) < limit
 	case it.out.Log != nil:
-		if s.resolve(it.out.Log.Time) < limit {
-			return true
-		}
-		it.node.used = true
-	default:
-		return s.oldStep(it.out.Step, s.resolve(it.at) < limit)
+		return s.resolve(it.out.Log.Time) < limit
 	}
-	return false
+	return s.oldStep(it.out.Step, s.resolve(it.at) < limit)
 }
 
 // oldStep reports whether a count is left out. That a session ends to be active is told if its beginning

@@ -153,6 +153,7 @@ func (ag *agent) prove() {
 		ag.list()
 	}
 	ag.evidence = true
+	ag.node.heard(ag.s.a)
 }
 
 // list puts a subagent that has something to send into the session's list of those.
@@ -174,7 +175,7 @@ func (s *session) subagent(callID, id string) *agent {
 	}
 	if ag == nil {
 		ag = &agent{s: s, typ: unnamed, seg: s.cur, listed: true}
-		ag.node = node{kind: ids.KindSubagent, seg: s.cur, a: firstOf(id, callID)}
+		ag.node = node{kind: ids.KindSubagent, seg: s.cur, a: firstOf(id, callID), hush: s.a.muted}
 		s.agentList = append(s.agentList, ag)
 		ag.seg.open++
 		ag.seg.units++
@@ -260,6 +261,7 @@ func (ag *agent) end(failed bool, t int64) {
 		return
 	}
 	ag.ended, ag.failed, ag.known = true, failed, true
+	ag.node.heard(ag.s.a)
 	ag.touch(t)
 	if ag.lasting {
 		return
@@ -431,6 +433,7 @@ func (s *session) taskEnd(k *task, status string, exit translate.Opt[int64], t i
 		c.exit = exit
 	}
 	c.taskStatus, c.taskAt = status, t
+	c.node.heard(s.a)
 	if c.bg {
 		c.decide()
 	}
@@ -445,7 +448,7 @@ func (s *session) workflowAgent(r *row, k *task, w *translate.WorkflowAgent) {
 	ag := s.agents[key]
 	if ag == nil {
 		ag = &agent{s: s, typ: unnamed, seg: r.g, id: w.ID, callID: key, evidence: true, workflow: true, quietTask: true, listed: true}
-		ag.node = node{kind: ids.KindSubagent, seg: r.g, a: k.callID, b: w.ID}
+		ag.node = node{kind: ids.KindSubagent, seg: r.g, a: k.callID, b: w.ID, hush: s.a.muted}
 		if c := s.lastCall(k.callID); c != nil {
 			ag.launcher, ag.parent, ag.seg, ag.node.seg = c, c.agent, c.seg, c.seg
 		}
@@ -457,6 +460,7 @@ func (s *session) workflowAgent(r *row, k *task, w *translate.WorkflowAgent) {
 	if ag.sent {
 		return
 	}
+	ag.node.heard(s.a)
 	if w.Label != "" {
 		ag.typ = w.Label
 	}

@@ -33,6 +33,10 @@ type Config struct {
 	Capture    translate.Capture
 	MaxContent int         // bytes of a captured value that is joined from several rows
 	Prices     *price.Book // nil = nothing has a price
+	// Recall gives what is remembered of a session that is not in memory, nil for nothing. It is asked when one is
+	// about to be made, and for what links to one. A nil Recall says that no session comes back: then nothing
+	// is collected for it either.
+	Recall func(key uint64) *Memory
 }
 
 // NewConfig is the default configuration.

@@ -22,7 +22,13 @@ type Assembler struct {
 	order     []*session          // in the order of their first record
 	recent    list.List           // the same, the one that got a record last at the back
 	now       int64               // see At
-	dropped   map[uint64]struct{} // sessions that were closed to make room
+	dropped   map[uint64]struct{} // sessions that were closed to make room, where none is remembered
+	keys      map[uint64]*session
+	touched   []*session         // since Changes
+	leftover  []*Change          // of sessions that left memory since then
+	gone      map[uint64]*Change // the same
+	silent    bool               // see Silent
+	muted     bool               // what is folded now is
 	resources map[translate.Resource]*translate.Resource
 	registers registers
 	lines     lines
@@ -41,8 +47,10 @@ func New(cfg Config) *Assembler {
 		cfg:       cfg,
 		sessions:  map[sessionKey]*session{},
 		dropped:   map[uint64]struct{}{},
+		keys:      map[uint64]*session{},
+		gone:      map[uint64]*Change{},
 		resources: map[translate.Resource]*translate.Resource{},
-		registers: registers{m: map[registerKey]*register{}},
+		registers: registers{m: map[registerKey]uint32{}},
 		lines:     newLines(),
 		owners:    newOwners(),
 	}
@@ -62,6 +70,8 @@ type Source struct {
 	known   bool     // some record of the source told a time
 	last    int64    // the latest one
 	lineage *lineage // of rollouts
+	of      *Source  // which it stands for
+	fed     []uint64 // see Sessions
 	// A process may go on in another session (/clear): its totals go on with it.
 	inherit map[string]*running
 }
@@ -82,6 +92,9 @@ func (s *Source) Modified(at int64) { s.info.ModTime = at }
 // Step folds one decoded unit of the source.
 func (a *Assembler) Step(src *Source, d *translate.Decoded) {
 	rec := d.Record
+	if rec != nil {
+		rec.Silent = a.silent
+	}
 	if rec != nil && rec.Context != nil {
 		src.caller = rec.Context
 		return
@@ -161,36 +174,44 @@ func (a *Assembler) enter(src *Source, id string, derived bool) {
 // add makes a session, and room for it where there are too many.
 func (a *Assembler) add(key sessionKey, src *Source) *session {
 	for len(a.order) >= max(1, a.cfg.MaxSessions) {
-		old := a.recent.Remove(a.recent.Front()).(*session)
-		i := slices.Index(a.order, old)
-		a.order = slices.Delete(a.order, i, i+1)
-		for _, f := range old.feeds {
-			f.end()
-			delete(f.src.feeds, old)
-			f.src.list = slices.DeleteFunc(f.src.list, func(o *feed) bool { return o == f })
-			if f.src.session == old {
-				f.src.session = nil
-			}
-		}
-		old.settleTimes()
-		old.close()
-		delete(a.sessions, sessionKey{old.agent, old.id})
-		a.owners.leave(old)
-		a.dropped[hash(old.agent, old.id)] = struct{}{}
-		a.evicted++
+		a.evict(a.recent.Front().Value.(*session))
 	}
 	s := newSession(a, key, src)
-	_, s.goesOn = a.dropped[hash(key.agent, key.id)]
-	a.sessions[key] = s
+	_, s.goesOn = a.dropped[s.key]
+	s.remember(a.recall(s.key))
+	if c := a.gone[s.key]; c != nil { // it comes back before anyone was told that it left
+		s.memory.left, c.Left = c.Left, nil
+		a.leftover = slices.DeleteFunc(a.leftover, func(o *Change) bool { return o == c })
+		delete(a.gone, s.key)
+		s.touch()
+	}
+	a.sessions[key], a.keys[s.key] = s, s
 	a.owners.enter(s)
 	a.order = append(a.order, s)
 	s.place = a.recent.PushBack(s)
 	return s
 }
 
+// evict closes a session to make room.
+func (a *Assembler) evict(s *session) {
+	a.unlist(s)
+	for _, f := range s.feeds {
+		f.end()
+	}
+	s.settleTimes()
+	s.close()
+	a.leave(s)
+	if !a.remembers() {
+		a.dropped[s.key] = struct{}{}
+	}
+	a.evicted++
+}
+
 func (s *Source) feed(ses *session) *feed {
+	ses.breakAgain()
 	f := s.feeds[ses]
 	if f == nil {
+		s.feedsInto(ses)
 		f = &feed{src: s, s: ses, running: cmp.Or(s.inherit[ses.id], ses.handed)}
 		if f.running == nil {
 			f.running = &running{}
@@ -241,7 +262,8 @@ func (a *Assembler) End(src *Source) {
 	for _, f := range src.list {
 		if !f.s.fed() {
 			f.s.close()
-			f.s.broken = true
+			f.s.breaks()
+			f.s.touch()
 		}
 	}
 }

@@ -145,7 +145,7 @@ func (s *session) missedCall(r *row, res *translate.Result) *call {
 func (s *session) openedCall(r *row, ag *agent, g *segment, id, issuer string, tc *translate.Call) *call {
 	c := &call{
 		c: tc, id: id, name: tc.Name, launch: tc.Launch, agentType: tc.AgentType, asked: tc.Background, agent: ag, seg: g, start: r.t, end: r.t, measured: r.measured, cwd: s.cwd,
-		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: issuer}, ordinal: s.ordinal,
+		node: node{seg: g, kind: ids.KindCall, a: tc.ID, b: issuer, hush: s.a.muted}, ordinal: s.ordinal,
 	}
 	s.calls[id] = append(s.calls[id], c)
 	s.linked = s.linked || c.launch
@@ -228,6 +228,7 @@ func (s *session) result(r *row, res *translate.Result) {
 // answer pairs a result with its call.
 func (s *session) answer(c *call, res *translate.Result, t int64) {
 	c.result, c.resultAt = res, t
+	c.node.heard(s.a)
 	if len(res.Items) == len(c.c.Ops) {
 		for i, item := range res.Items {
 			c.c.Ops[i].Success, c.c.Ops[i].ExitCode = item.Success, item.ExitCode
@@ -443,13 +444,13 @@ func (c *call) finish(outcome string, end int64) {
 	}
 	g.span(sp, &c.node, parent)
 	g.outcomes[outcome]++
-	g.step(translate.Step{Metric: translate.MetricToolCalls, Value: 1, Tool: c.name, Label: outcome})
+	g.stepOf(&c.node, translate.Step{Metric: translate.MetricToolCalls, Value: 1, Tool: c.name, Label: outcome})
 	if c.measured && !s.estimated && c.start >= ordinalEnd && (c.result != nil || c.taskStatus != "") {
 		d := sp.End - sp.Start
 		if t.Execution.OK {
 			d = t.Execution.V
 		}
-		g.step(translate.Step{
+		g.stepOf(&c.node, translate.Step{
 			Metric: translate.MetricToolDuration, Value: seconds(d), Tool: c.name, Extension: t.Extension,
 			ErrType: sp.ErrType,
 		})
@@ -460,7 +461,7 @@ func (c *call) finish(outcome string, end int64) {
 			label string
 		}{{t.Added, "added"}, {t.Removed, "removed"}} {
 			if n.v.OK && n.v.V > 0 {
-				g.step(translate.Step{Metric: translate.MetricLines, Value: float64(n.v.V), Label: n.label})
+				g.stepOf(&c.node, translate.Step{Metric: translate.MetricLines, Value: float64(n.v.V), Label: n.label})
 			}
 		}
 	}

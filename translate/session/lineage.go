@@ -44,12 +44,14 @@ type lineage struct {
 type lines struct {
 	homes   map[string]string   // thread → session
 	alone   map[string]struct{} // subagents' threads that are sessions of their own
-	waiting []*Source           // those that hold rows
+	far     map[uint64]uint64   // thread → session, by their hash and key: of earlier processes
+	learned []Entry
+	waiting []*Source // those that hold rows
 	held    int
 }
 
 func newLines() lines {
-	return lines{homes: map[string]string{}, alone: map[string]struct{}{}}
+	return lines{homes: map[string]string{}, alone: map[string]struct{}{}, far: map[uint64]uint64{}}
 }
 
 // place says in a rollout's row which session and agent it belongs to. It is false where that is not
@@ -69,7 +71,7 @@ func (a *Assembler) place(src *Source, rec *translate.Record) bool {
 	}
 	if len(l.held) == 0 {
 		if home, ok := a.home(src, l.thread); ok {
-			a.put(l, rec, home)
+			a.put(src, l, rec, home)
 			return true
 		}
 	}
@@ -79,11 +81,11 @@ func (a *Assembler) place(src *Source, rec *translate.Record) bool {
 
 // home is the session that a thread belongs to; ok is false while that is not known.
 func (a *Assembler) home(src *Source, t *translate.Thread) (id string, ok bool) {
-	if _, alone := a.lines.alone[t.ID]; alone || len(t.Parents) == 0 {
+	if len(t.Parents) == 0 || a.alone(src.info.Agent, t.ID) {
 		return t.ID, true
 	}
 	for _, p := range t.Parents {
-		if home, ok := a.lines.homes[p]; ok {
+		if home := a.homeOf(src.info.Agent, p); home != "" {
 			return home, true
 		}
 		if a.sessions[sessionKey{src.info.Agent, p}] != nil {
@@ -93,8 +95,65 @@ func (a *Assembler) home(src *Source, t *translate.Thread) (id string, ok bool) 
 	return "", false
 }
 
-func (a *Assembler) put(l *lineage, rec *translate.Record, home string) {
-	a.lines.note(l.thread.ID, home)
+// alone reports whether a subagent's thread is a session of its own.
+func (a *Assembler) alone(agent, thread string) bool {
+	if _, alone := a.lines.alone[thread]; alone {
+		return true
+	}
+	return len(a.lines.far) > 0 && a.lines.far[aloneID(agent, thread)] != 0
+}
+
+// homeOf is the session that a thread belongs to, "" where that is not known.
+func (a *Assembler) homeOf(agent, thread string) string {
+	if home, ok := a.lines.homes[thread]; ok || len(a.lines.far) == 0 {
+		return home
+	}
+	key, ok := a.lines.far[threadID(agent, thread)]
+	switch {
+	case !ok:
+		return ""
+	case key == Key(agent, thread):
+		return thread
+	case a.keys[key] != nil:
+		return a.keys[key].id
+	}
+	if m := a.recall(key); m != nil {
+		return m.ID
+	}
+	return ""
+}
+
+// threadID and aloneID are what entries of threads are known by: of those that have a home, and of those that
+// were given up.
+func threadID(agent, thread string) uint64 { return hash("thread", agent, thread) }
+func aloneID(agent, thread string) uint64  { return hash("alone", agent, thread) }
+
+// note remembers where a thread belongs.
+func (a *Assembler) note(agent, thread, home string) {
+	l := &a.lines
+	if l.homes[thread] == home {
+		return
+	}
+	l.note(thread, home)
+	if a.remembers() {
+		l.learn(threadID(agent, thread), Key(agent, home))
+	}
+}
+
+// learn remembers an entry of a thread, and that it is to be told.
+func (l *lines) learn(id, session uint64) {
+	if l.far[id] == session {
+		return
+	}
+	if len(l.far) >= 2*maxHomes {
+		clear(l.far)
+	}
+	l.far[id] = session
+	l.learned = append(l.learned, Entry{Kind: EntryThread, ID: id, Session: session})
+}
+
+func (a *Assembler) put(src *Source, l *lineage, rec *translate.Record, home string) {
+	a.note(src.info.Agent, l.thread.ID, home)
 	ro := rec.Rollout
 	rec.Session = home
 	if ro.Thread != "" && ro.Thread != l.thread.ID {
@@ -226,6 +285,7 @@ func (a *Assembler) hold(src *Source, rec *translate.Record) {
 // park lets the source go on with another thread while the rows of its own still wait.
 func (a *Assembler) park(src *Source) {
 	waits := a.Open(src.info)
+	waits.of = src.origin()
 	waits.caller, waits.lineage = src.caller, src.lineage
 	waits.lineage.ended = true
 	a.lines.waiting[slices.Index(a.lines.waiting, src)] = waits
@@ -233,7 +293,11 @@ func (a *Assembler) park(src *Source) {
 
 // giveUp makes the thread of a source a session of its own.
 func (a *Assembler) giveUp(src *Source) {
-	a.lines.alone[src.lineage.thread.ID] = struct{}{}
+	id, agent := src.lineage.thread.ID, src.info.Agent
+	a.lines.alone[id] = struct{}{}
+	if a.remembers() {
+		a.lines.learn(aloneID(agent, id), Key(agent, id))
+	}
 	src.lineage.thread.Parents = nil
 	a.letGo(src)
 }
@@ -247,7 +311,7 @@ func (a *Assembler) letGo(src *Source) {
 	a.lines.waiting = slices.DeleteFunc(a.lines.waiting, func(s *Source) bool { return s == src })
 	home, _ := a.home(src, l.thread)
 	for _, rec := range held {
-		a.put(l, rec, home)
+		a.put(src, l, rec, home)
 		a.fold(src, rec)
 	}
 	if l.ended {

@@ -13,9 +13,13 @@ type State struct {
 	Live      bool  // a live source fed it, whose rows cannot be read again
 	Folded    int64 // when its latest record was folded, by the clock of Assembler.At
 	Due       int64 // when that clock closes it if nothing comes, Unix nanoseconds; 0 = it is closed
+	Since     int64 // when its first record was folded, by the same clock: what was too old then stays so
 	Segments  int   // begun so far
-	Refs      []SegmentRef
-	Counted   []Counted
+	// Breaks says after how many records it was closed by an event, or by the clock where its records tell no
+	// times: nothing that they say tells that a segment ends there.
+	Breaks  []int64
+	Refs    []SegmentRef
+	Counted []Counted
 	// Hashes are those of records without an id, one list a live source, in order: a request that is sent
 	// again is known by them (ruling 44).
 	Hashes [][]uint64

@@ -55,7 +55,7 @@ type response struct {
 	in                    []translate.Text
 	logs                  int // logs of text sent so far: late rows number on
 
-	reg   *register
+	reg   counter
 	told  translate.Opt[float64] // its cost, as the agent reports it
 	cost  float64                // estimate, while priced
 	price priced
@@ -76,7 +76,7 @@ type iteration struct {
 	model    string
 	usage    translate.Usage
 	requests int // that the usage adds up
-	reg      *register
+	reg      counter
 	cost     float64
 	price    priced
 }
@@ -135,7 +135,7 @@ func (s *session) openResponse(r *row, id, local string) *response {
 	source := firstOf(id, local, r.unit, r.rec.UUID, r.source)
 	resp := &response{
 		id: source, key: id, agent: ag, seg: r.g, start: r.t, first: r.t, last: r.t,
-		node: node{seg: r.g, kind: ids.KindResponse, a: source},
+		node: node{seg: r.g, kind: ids.KindResponse, a: source, hush: s.a.muted},
 	}
 	if ag.asked != 0 {
 		ag.prev, ag.prevMeasured = ag.asked, r.measured
@@ -247,6 +247,7 @@ func (resp *response) late(r *row) {
 
 // row merges what a row says about the response as a whole: per usage field the maximum.
 func (resp *response) row(r *row, rr *translate.Response) {
+	resp.node.heard(r.g.s.a)
 	resp.first, resp.last = min(resp.first, r.t), max(resp.last, r.t)
 	resp.start = min(resp.start, resp.first)
 	resp.timed = resp.timed && r.measured
@@ -541,13 +542,13 @@ func (resp *response) send() {
 	}
 	label := s.a.label(resp.model)
 	if resp.timed && resp.start >= ordinalEnd && !resp.synthetic { // the time of a turn is not a model's
-		g.step(translate.Step{
+		g.stepOf(&resp.node, translate.Step{
 			Metric: translate.MetricInferenceDuration, Value: seconds(resp.last - resp.start), Model: label,
 			Provider: chat.Provider,
 		})
 	}
 	if resp.has {
-		g.step(translate.Step{
+		g.stepOf(&resp.node, translate.Step{
 			Metric: translate.MetricResponseTokens, Tokens: disjoint(&resp.usage), Model: label,
 			Provider: chat.Provider, Subagent: !resp.agent.main,
 		})
@@ -593,7 +594,7 @@ func (resp *response) iteration(n int, it *iteration) {
 		chat.Cost, chat.CostSource = translate.Some(it.cost), "estimated"
 	}
 	sp := &translate.Span{Type: translate.SpanChat, Start: resp.start, End: resp.last, Agent: resp.agent.typ, Chat: chat}
-	second := &node{seg: resp.seg, kind: ids.KindResponse, a: resp.id, b: "iteration/" + itoa(n) + "/" + it.model}
+	second := &node{seg: resp.seg, kind: ids.KindResponse, a: resp.id, b: "iteration/" + itoa(n) + "/" + it.model, hush: resp.node.hush}
 	resp.seg.span(sp, second, resp.agent.nodeIn(resp.seg))
 }
 

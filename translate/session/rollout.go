@@ -295,6 +295,7 @@ func (s *session) rolloutResponse(r *row, at int64) *response {
 		resp = s.openResponse(r, "", "")
 		r.rec.Response = marked
 	}
+	resp.node.heard(s.a)
 	resp.first, resp.last = min(resp.first, at), max(resp.last, at)
 	return resp
 }
@@ -499,9 +500,10 @@ func (s *session) forkLink() *translate.Link {
 	if s.fork == nil {
 		return nil
 	}
-	origin := s.a.sessions[sessionKey{s.agent, firstOf(s.a.lines.homes[s.fork.of], s.fork.of)}]
+	home := firstOf(s.a.homeOf(s.agent, s.fork.of), s.fork.of)
+	origin := s.a.sessions[sessionKey{s.agent, home}]
 	if origin == nil {
-		return nil
+		return forkRef(s.a.refs(Key(s.agent, home)), s.fork.at)
 	}
 	var from *segment
 	for _, g := range origin.segs {

@@ -20,6 +20,7 @@ type node struct {
 	id   translate.SpanID
 	have bool
 	used bool // something that left points at it
+	hush bool // all that tells of it was silent, see Assembler.Silent
 }
 
 func (n *node) span() translate.SpanID {
@@ -40,11 +41,12 @@ func (n *node) span() translate.SpanID {
 // item is an output whose ids and times are still to be filled in.
 type item struct {
 	out    translate.Output
-	node   *node // the span itself, or the span that a log belongs to
+	node   *node // the span itself, or the span that a log belongs to, or that a step is told with
 	parent *node // nil = the caller's span, if any
 	source string
 	ord    int
 	at     int64 // of the record that made it; see age.go
+	silent bool  // it was there before the receiver was, see Assembler.Silent
 }
 
 // segment is one trace of a session.
@@ -60,11 +62,12 @@ type segment struct {
 	started bool // a start record was read
 	held    []item
 	sent    bool
+	sending bool
 	cut     bool // a later segment exists
 	sized   bool // it was cut for its size, age or turn, not because the session stopped
 	link    *translate.Link
 	before  *segment // that link leads to
-	unsent  bool     // its root was too old
+	unsent  bool     // its root was held back
 
 	firstUUID   string
 	first, last int64
@@ -94,7 +97,7 @@ type segment struct {
 func (s *session) newSegment(t int64, prev *segment, rec *translate.Record) *segment {
 	s.prune()
 	g := &segment{s: s, n: s.segments, quiet: true, first: t, last: t, tools: map[string]int64{}, outcomes: map[string]int64{}}
-	g.root = node{seg: g, kind: ids.KindSession}
+	g.root = node{seg: g, kind: ids.KindSession, hush: s.a.muted}
 	g.started = ownRecords(s.format)
 	g.caller = s.caller
 	if rec != nil {
@@ -107,8 +110,12 @@ func (s *session) newSegment(t int64, prev *segment, rec *translate.Record) *seg
 			g.link = s.origin
 		}
 	}
+	if prev == nil && s.goesOn {
+		g.link = s.memory.last()
+	}
 	s.segments++
 	s.segs = append(s.segs, g)
+	g.rekey()
 	return g
 }
 
@@ -174,7 +181,7 @@ func (g *segment) ready() bool { return !g.quiet && g.keyed && g.s.unresolved ==
 // emit sends the item, or holds it until the segment's ids and times are known. Beyond max_spans held
 // spans the oldest go out as well as they can be told (design, untimed files).
 func (g *segment) emit(it item) {
-	it.at = g.s.at
+	it.at, it.silent = g.s.at, g.silent(it.node)
 	if g.ready() {
 		g.s.deliver(it, g)
 		return
@@ -206,18 +213,24 @@ func (g *segment) fallbackKey() {
 	if g.keyed {
 		return
 	}
-	key := g.firstUUID
-	if key == "" {
-		key = "#" + itoa(g.n)
-	}
-	g.setKey(key)
+	g.setKey(g.plainKey())
 }
+
+// plainKey is the key of a segment that no response names.
+func (g *segment) plainKey() string { return firstOf(g.firstUUID, "#"+itoa(g.n)) }
 
 // deliver fills in ids and times and appends the output.
 func (s *session) deliver(it item, g *segment) {
-	if s.tooOld(&it) {
+	silent := s.silenced(&it)
+	old := !silent && s.tooOld(&it)
+	if silent || old {
 		g.unsent = g.unsent || it.node == &g.root && it.out.Span != nil
-		return
+		if silent || !s.a.remembers() || it.out.Step != nil {
+			return
+		}
+	}
+	if !old {
+		it.points()
 	}
 	out := it.out
 	out.Resource = s.resource()
@@ -243,6 +256,9 @@ func (s *session) deliver(it item, g *segment) {
 		l.TraceID = g.trace
 		l.SpanID = it.node.span()
 		l.UID = ids.Log(g.derived, l.Event, it.source, it.ord)
+	}
+	if s.a.remembers() && !s.leaves(&it, &out, g) || old {
+		return
 	}
 	s.a.out = append(s.a.out, out)
 }
@@ -275,9 +291,12 @@ func (g *segment) log(l *translate.Log, n *node, agent, source string, ord int) 
 	g.emit(item{out: translate.Output{Log: l}, node: n, source: source, ord: ord})
 }
 
-func (g *segment) step(st translate.Step) {
+func (g *segment) step(st translate.Step) { g.stepOf(nil, st) }
+
+// stepOf is a step that is told with a span: if that has left, so has the step.
+func (g *segment) stepOf(n *node, st translate.Step) {
 	st.Agent = g.s.agent
-	g.emit(item{out: translate.Output{Step: &st}})
+	g.emit(item{out: translate.Output{Step: &st}, node: n})
 }
 
 // outcome of the segment and its error.type (telemetry contract 3.1, rulings 29, 30).
@@ -325,6 +344,8 @@ func (g *segment) send() {
 	g.flush()
 	s := g.s
 	outcome, errType := g.outcome()
+	g.sending = true
+	defer func() { g.sending = false }()
 	g.acc.close(g)
 	r := &translate.RootAttrs{
 		Format: s.format, Outcome: outcome, Turns: g.turns(),
@@ -354,8 +375,8 @@ func (g *segment) send() {
 	if sp.Error && s.a.cfg.Capture.Responses && g.terminal != nil {
 		sp.Message = g.terminal.Text.Content
 	}
-	if g.link == nil && g.n == 0 && s.forked != nil && !s.forked.quiet {
-		g.link = s.forked.rootRef(translate.LinkForkedFrom)
+	if g.link == nil && g.n == 0 {
+		g.link = s.copyLink()
 	}
 	if g.link == nil && g.n == 0 {
 		g.link = s.forkLink()
@@ -374,15 +395,15 @@ func (g *segment) send() {
 		}
 		g.log(end, &g.root, s.agent, "session", 0)
 	}
-	g.step(translate.Step{Metric: translate.MetricSegments, Value: 1})
+	g.stepOf(&g.root, translate.Step{Metric: translate.MetricSegments, Value: 1})
 	if !s.estimated && g.measured() {
-		g.step(translate.Step{Metric: translate.MetricAgentDuration, Value: seconds(g.last - g.first), ErrType: sp.ErrType})
+		g.stepOf(&g.root, translate.Step{Metric: translate.MetricAgentDuration, Value: seconds(g.last - g.first), ErrType: sp.ErrType})
 	}
-	g.step(translate.Step{Metric: translate.MetricAgentCalls, Value: float64(g.modelCalls), ErrType: sp.ErrType})
-	g.step(translate.Step{Metric: translate.MetricAgentTools, Value: float64(g.toolCalls), ErrType: sp.ErrType})
+	g.stepOf(&g.root, translate.Step{Metric: translate.MetricAgentCalls, Value: float64(g.modelCalls), ErrType: sp.ErrType})
+	g.stepOf(&g.root, translate.Step{Metric: translate.MetricAgentTools, Value: float64(g.toolCalls), ErrType: sp.ErrType})
 	if !s.counted {
 		s.counted = true
-		g.step(translate.Step{Metric: translate.MetricSessions, Value: 1, Label: outcome, ErrType: sp.ErrType})
+		g.stepOf(&g.root, translate.Step{Metric: translate.MetricSessions, Value: 1, Label: outcome, ErrType: sp.ErrType})
 	}
 }
 

@@ -5,11 +5,13 @@ package session
 
 import (
 	"container/list"
-	"hash/maphash"
+	"encoding/binary"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
@@ -17,6 +19,7 @@ import (
 // session is one session id of one agent: everything that its sources tell.
 type session struct {
 	a        *Assembler
+	key      uint64 // see Key
 	agent    string
 	id       string
 	format   translate.Format // of the first source
@@ -29,10 +32,14 @@ type session struct {
 	lateID   string
 	origin   *translate.Link // what the first segment links to
 	forked   *segment        // of another session: what was copied last before the first row of its own
+	copyOf   copyRef         // the same, where that session is not in memory
 	number   uint32          // among the owners of ids
+	life     uint16          // how often it was rebuilt in this process
 	// transcribed says that a transcript feeds the session.
 	transcribed bool
 	lively      bool  // a live source feeds it
+	dormant     bool  // it was idle for so long that nothing of it is taken to be open, although nothing of it was closed
+	touched     bool  // something of it changed since Assembler.Changes
 	at          int64 // time of what is folded
 	agedOut     bool  // that it is active was too old to be told
 	caughtUp    bool  // nothing waits for rows that may be on their way
@@ -44,12 +51,14 @@ type session struct {
 	folded     int64         // when the latest record was folded, by the clock of Assembler.At
 	clocked    bool          // a source of it is one that goes on: the clock may close it
 	handed     *running      // the process of a released source, for the next one of the session
+	sources    []*Source     // that feed or fed it
 	place      *list.Element // among the sessions by age of their latest record
 	broken     bool          // closed by an event: the next row begins a new segment
 	closed     bool
 	active     bool // counted in agentstream.sessions.active
 	counted    bool // counted in agentstream.sessions
 	goesOn     bool // its first segments were closed and forgotten: this is no first segment
+	rebuilding bool // its sources are being folded again, see Assembler.Rebuilt
 
 	main       *agent
 	agents     map[string]*agent // by launching call id
@@ -73,6 +82,7 @@ type session struct {
 	waiting    []waiting         // rows of subagents whose launcher is not known
 	linked     bool              // some of them may be known since these were looked at last
 	queue      []queued          // what waits for the main agent
+	rows       int64             // records that came, those included that wait or are copies
 	ordinal    int               // records so far: the source id of what has no id
 	turn       *response         // stands for the latest turn, in formats that tell no single responses
 	turns      int               // how many responses stand for turns
@@ -94,6 +104,8 @@ type session struct {
 	initModel string
 	// providerName is what the stream says about who runs its models.
 	providerName string
+
+	memory memory
 }
 
 // early is a result that came before its call.
@@ -107,23 +119,21 @@ type early struct {
 // maxFeeds bounds the sources that a session remembers after their end.
 const maxFeeds = 1024
 
-// hashSeed makes hashes of ids comparable within one process; they never leave it.
-var hashSeed = maphash.MakeSeed()
-
-// hash stands for ids in the sets that grow with the input.
+// hash stands for ids in the sets that grow with the input. It is the same in every process, since such
+// hashes are stored: each field stands behind its length, so that no two lists of fields run into each other.
 func hash(fields ...string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(hashSeed)
+	var room [192]byte // as much as ids take without the heap
+	buf := room[:0]
 	for _, f := range fields {
-		h.WriteString(f)
-		h.WriteByte(0)
+		buf = binary.LittleEndian.AppendUint32(buf, uint32(len(f)))
+		buf = append(buf, f...)
 	}
-	return h.Sum64()
+	return xxhash.Sum64(buf)
 }
 
 func newSession(a *Assembler, key sessionKey, src *Source) *session {
 	s := &session{
-		a: a, agent: key.agent, id: key.id, format: src.info.Format, where: src.info.Place, caller: src.caller,
+		a: a, key: Key(key.agent, key.id), agent: key.agent, id: key.id, format: src.info.Format, where: src.info.Place, caller: src.caller,
 		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, reissued: map[uint64]int{}, finished: map[uint64]struct{}{},
 		responses: map[string]*response{}, past: map[uint64]struct{}{}, early: map[string]*early{}, tasks: map[string]*task{},
 		denied: map[string]bool{}, used: map[string]*usedModel{}, chains: map[uint64]*agent{},
@@ -141,6 +151,7 @@ func (s *session) resource() *translate.Resource {
 
 // record folds one record whose time is known (or an ordinal that stands for it).
 func (s *session) record(f *feed, rec *translate.Record, t int64, measured bool) {
+	s.touch()
 	if rec.UUID == "" && rec.Hash != 0 {
 		if f.copied(rec, t, measured) {
 			return
@@ -174,8 +185,14 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 	if rec, t = s.restated(f, rec, t); rec == nil {
 		return
 	}
+	defer func(was bool) { s.a.muted = was }(s.a.muted)
+	s.a.muted = rec.Silent
+	s.touch()
 	s.ordinal++
-	s.caughtUp = false
+	s.caughtUp, s.dormant = false, false
+	if s.memory.since == 0 {
+		s.memory.since = s.a.now
+	}
 	s.at, s.lively = t, s.lively || f.src.info.Live
 	ordinal := s.ordinal // lines that waited for the first record take the next ones
 	s.closed = false
@@ -197,6 +214,8 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 	ag := s.agentOf(rec, t)
 	s.correct(rec, ag)
 	g := s.segmentFor(rec, ag, t)
+	g.root.heard(s.a)
+	ag.node.heard(s.a)
 	s.latest = max(s.latest, t)
 	if rec.PermissionMode != "" {
 		g.mode = rec.PermissionMode
@@ -729,6 +748,7 @@ func (s *session) reset(r *row) {
 	next := s.a.sessions[key]
 	if next == nil {
 		next = s.a.add(key, r.f.src)
+		r.f.src.feedsInto(next)
 		next.caller = s.callerOf()
 	}
 	if next.origin == nil && len(next.segs) == 0 && !s.cur.quiet {
@@ -758,6 +778,7 @@ func unknownLog(u *translate.Unknown) *translate.Log {
 
 // diagnostic folds a line, or a part of one, that is no record.
 func (s *session) diagnostic(d *translate.Diagnostic, t int64) {
+	s.touch()
 	if s.cur == nil {
 		if len(s.lines) < maxPending {
 			s.lines = append(s.lines, d)
@@ -838,6 +859,7 @@ func (s *session) close() {
 	if s.closed && len(s.waiting) == 0 || s.cur == nil && len(s.waiting) == 0 {
 		return
 	}
+	s.touch()
 	for _, f := range s.feeds {
 		f.passDoubts(nil)
 	}
@@ -883,10 +905,14 @@ func (s *session) close() {
 
 // due closes by the clock (see Assembler.Due).
 func (s *session) due(now int64) {
+	if s.rebuilding {
+		return // what it was is not known yet
+	}
 	if s.caughtUp = s.caughtUp || !s.transcribed && len(s.waiting) == 0; !s.caughtUp && !s.behind() {
 		s.catchUp()
 	}
 	if s.closed || s.cur == nil || s.cur.quiet && !s.cur.started || !s.clocked {
+		s.doze(now)
 		return
 	}
 	if s.behind() {
@@ -933,7 +959,7 @@ func (s *session) pause() {
 		f.end()
 		delete(f.src.feeds, s)
 		f.src.list = slices.DeleteFunc(f.src.list, func(o *feed) bool { return o == f })
-		s.broken = true
+		s.breaks()
 	}
 	s.settleTimes()
 }

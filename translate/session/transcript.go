@@ -171,7 +171,7 @@ func (s *session) chain(rec *translate.Record) *agent {
 	ag := s.chains[hash(ref.After)]
 	if ag == nil || ref.After == "" {
 		ag = &agent{s: s, typ: unnamed, seg: s.cur, listed: true, began: s.ordinal}
-		ag.node = node{kind: ids.KindSubagent, seg: s.cur, a: "chain/" + firstOf(rec.UUID, "#"+itoa(s.ordinal))}
+		ag.node = node{kind: ids.KindSubagent, seg: s.cur, a: "chain/" + firstOf(rec.UUID, "#"+itoa(s.ordinal)), hush: s.a.muted}
 		s.agentList = append(s.agentList, ag)
 		ag.seg.open++
 		ag.seg.units++
