@@ -38,6 +38,7 @@ type folder struct {
 	rebuilding map[uint64]bool        // sessions of loads
 	failed     map[ledger.FileID]bool // files that could not be read again
 	lost       []session.Change       // sessions that cannot come back
+	reborn     []uint64               // sessions that came back without a load
 	waiting    []*Input               // inputs that wait for a load
 	diaries    diaries
 	froms      map[uint64]session.State // what sessions of the journal go on from, while that is folded
@@ -214,6 +215,10 @@ func (f *folder) due() {
 // delivery commits all of it together.
 func (f *folder) hand(p *piece, o *origin) {
 	e := f.e
+	for _, key := range f.reborn {
+		f.sessions.Rebuilt(key)
+	}
+	f.reborn = f.reborn[:0]
 	outs := f.sessions.Take()
 	changes := append(f.lost, f.sessions.Changes()...)
 	f.lost = nil

@@ -50,6 +50,9 @@ func (f *folder) recall(key uint64) *session.Memory {
 	if from, ok := f.froms[key]; ok {
 		m.Rebuild, m.From = false, &from
 	}
+	if m.Rebuild && !f.rebuilding[key] {
+		f.reborn = append(f.reborn, key) // what is folded now is all that there is of it
+	}
 	return m
 }
 

@@ -37,7 +37,7 @@ func leftKey(session uint64, n int) string {
 }
 
 // TotalKey is where the total of a metric series is kept.
-func TotalKey(series uint64) string { return numberKey(PrefixTotal, series) }
+func TotalKey(series string) string { return PrefixTotal + series }
 
 // JournalKey is where the seq-th journal entry of a source is kept.
 func JournalKey(source, seq uint64) string {

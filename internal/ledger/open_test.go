@@ -24,8 +24,8 @@ func filled(t testing.TB) Store {
 	fold(t, l, toList(change(5, false, 1, 2), change(6, true, 3), change(7, false)), owners(0, 3),
 		file(1, "/a", 5, 6), file(2, "/b", 6), file(3, "/c", 7))
 	require.NoError(t, l.Commit(t.Context(), []Op{
-		{Key: TotalKey(1), Value: Seal([]byte("one"))},
-		{Key: TotalKey(2), Value: Seal([]byte("two"))},
+		{Key: TotalKey("1"), Value: Seal([]byte("one"))},
+		{Key: TotalKey("2"), Value: Seal([]byte("two"))},
 		{Key: JournalKey(1, 1), Value: Seal([]byte("x"))},
 		{Key: JournalKey(1, 2), Value: Seal([]byte("y"))},
 	}))
@@ -87,7 +87,7 @@ func TestOpenDamaged(t *testing.T) {
 			p.sessions[5] = m
 		},
 		entryKey(0):      func(p *picture) { p.entries = 0 },
-		TotalKey(1):      func(p *picture) { p.totals = []string{"two"} },
+		TotalKey("1"):      func(p *picture) { p.totals = []string{"two"} },
 		JournalKey(1, 1): func(p *picture) { p.journal = "y" },
 	}
 	for key, spoil := range tests {

@@ -49,6 +49,9 @@ type Memory struct {
 	// Rebuild says that the session's sources are about to be folded again from their beginnings, so that it
 	// becomes what it was. Otherwise they are gone: it goes on in a new segment.
 	Rebuild bool
+	// From is what it goes on from where that is not State: rows that came after it are about to be folded
+	// again, those before are gone. nil = State.
+	From *State
 }
 
 // Change is what a session has become, and the keys of what left since it was last told.

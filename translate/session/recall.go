@@ -78,18 +78,22 @@ func (s *session) remember(m *Memory) {
 		return
 	}
 	// It goes on. What came before does not come again, or is known by its ids: all steps are new.
-	k.net = k.active
-	for _, c := range m.Counted {
+	from := &m.State
+	if m.From != nil {
+		from = m.From
+	}
+	k.had, k.net = from, k.active
+	for _, c := range from.Counted {
 		*k.sums.at(c.Series) = c
 	}
-	if m.Segments == 0 {
+	if from.Segments == 0 {
 		return
 	}
-	s.goesOn, s.segments = true, m.Segments
+	s.goesOn, s.segments = true, from.Segments
 	s.active = k.active > 0
 	s.counted = k.base.find(seriesOf(&translate.Step{Metric: translate.MetricSessions, Agent: s.agent})).N > 0
 	src := &Source{info: SourceInfo{Agent: s.agent, Live: true}, feeds: map[*session]*feed{}}
-	for _, h := range m.Hashes {
+	for _, h := range from.Hashes {
 		s.feeds = append(s.feeds, &feed{src: src, s: s, running: &running{}, hashes: h, ended: true, fresh: true})
 	}
 }
@@ -613,6 +617,22 @@ func (a *Assembler) Busy(key uint64) bool {
 		}
 	}
 	return false
+}
+
+// Home is the key of the session that a thread belongs to, false where that is not known.
+func (a *Assembler) Home(agent, thread string) (key uint64, ok bool) {
+	if home, ok := a.lines.homes[thread]; ok {
+		return Key(agent, home), true
+	}
+	key, ok = a.lines.far[threadID(agent, thread)]
+	return key, ok
+}
+
+// Dismiss closes a session and takes it out of memory. What still comes of it begins a new segment.
+func (a *Assembler) Dismiss(key uint64) {
+	if s := a.keys[key]; s != nil {
+		a.evict(s)
+	}
 }
 
 // Forget takes sessions out of memory without closing them. Their sources must not be stepped any more.
