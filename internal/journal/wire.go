@@ -122,7 +122,7 @@ func toUnit(d *translate.Decoded, keep translate.Capture) (unit, error) {
 
 func toContext(c *translate.Context) (*context, error) {
 	if c == nil {
-		return nil, nil //nolint:nilnil // None is no error.
+		return nil, nil
 	}
 	w := &context{TraceID: c.TraceID, SpanID: c.SpanID}
 	if c.Attributes != nil {
@@ -203,7 +203,7 @@ func (u *unit) decoded() (translate.Decoded, error) {
 
 func (c *context) context() (*translate.Context, error) {
 	if c == nil {
-		return nil, nil //nolint:nilnil // None is no error.
+		return nil, nil
 	}
 	out := &translate.Context{TraceID: c.TraceID, SpanID: c.SpanID}
 	if c.Attributes != nil {
