@@ -163,6 +163,10 @@ func spansOf(td ptrace.Traces) (spans []ptrace.Span) {
 func now() time.Time { return time.Now().AddDate(26, 0, 0) }
 
 func newEngine(r *recorder, change func(*Options)) *Engine {
+	book, err := ledger.Open(context.Background(), ledger.NewMemory(), now())
+	if err != nil {
+		panic(err) // a map cannot fail
+	}
 	opts := Options{
 		Batch:           batch.Options{Now: now},
 		MaxLine:         1 << 20,
@@ -170,6 +174,7 @@ func newEngine(r *recorder, change func(*Options)) *Engine {
 		Builder:         otlp.NewBuilder(otlp.Options{}),
 		Totals:          otlp.NewTotals(otlp.MetricOptions{Start: now().UnixNano()}),
 		MetricsInterval: time.Hour,
+		Ledger:          book,
 		Sink:            r.sink(),
 		Reporter:        r,
 		Backoff:         10 * time.Millisecond,
@@ -180,6 +185,8 @@ func newEngine(r *recorder, change func(*Options)) *Engine {
 	}
 	e := New(opts)
 	e.Start()
+	e.SetReread(nil)
+	e.CaughtUp()
 	return e
 }
 

@@ -337,5 +337,14 @@ func (e *Engine) snapshot() bool {
 		e.undelivered.Add(int64(n))
 		return false
 	}
-	return true
+	return !e.options.Delta || e.accepted()
+}
+
+// accepted stores that windows were taken, so that they do not come again.
+func (e *Engine) accepted() bool {
+	e.totals.Lock()
+	defer e.totals.Unlock()
+	e.options.Totals.Accepted()
+	ops := e.saved()
+	return len(ops) == 0 || e.insist(func() error { return e.options.Ledger.Commit(e.running, ops) })
 }

@@ -72,6 +72,10 @@ func (b *backend) traces(_ context.Context, td ptrace.Traces) error {
 }
 
 func startEngine(b *backend) *engine.Engine {
+	book, err := ledger.Open(context.Background(), ledger.NewMemory(), later())
+	if err != nil {
+		panic(err) // a map cannot fail
+	}
 	e := engine.New(engine.Options{
 		Batch:           batch.Options{Now: later},
 		MaxLine:         1 << 20,
@@ -79,12 +83,15 @@ func startEngine(b *backend) *engine.Engine {
 		Builder:         otlp.NewBuilder(otlp.Options{}),
 		Totals:          otlp.NewTotals(otlp.MetricOptions{Start: later().UnixNano()}),
 		MetricsInterval: time.Hour,
+		Ledger:          book,
 		Sink:            engine.Sink{Traces: b.traces},
 		Reporter:        b,
 		Backoff:         10 * time.Millisecond,
 		MaxBackoff:      10 * time.Millisecond,
 	})
 	e.Start()
+	e.SetReread(nil)
+	e.CaughtUp()
 	return e
 }
 
