@@ -114,7 +114,7 @@ func TestOpenDamaged(t *testing.T) {
 				again := look(t, l)
 				require.Zero(t, again.damaged, name)
 				require.Equal(t, want.start, again.start)
-				require.Equal(t, len(want.sessions), len(again.sessions))
+				require.Len(t, again.sessions, len(want.sessions))
 				require.Equal(t, want.files, again.files)
 				require.Equal(t, want.read, again.read)
 				p, known := l.Claim("/new", 9, 9)
@@ -151,7 +151,7 @@ func TestOpenStrangeKeys(t *testing.T) {
 			l := open(t, store, noon)
 			require.Equal(t, tt.damaged, l.Damaged())
 			require.Equal(t, tt.damaged == 0 && !strings.HasPrefix(tt.key, prefixLeft), slices.Contains(keys(t, store), tt.key))
-			require.Equal(t, 3, len(look(t, l).sessions))
+			require.Len(t, look(t, l).sessions, 3)
 		})
 	}
 }

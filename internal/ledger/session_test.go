@@ -80,7 +80,7 @@ func TestRecallFails(t *testing.T) {
 	store.get = errDisk
 	_, err := l.Recall(t.Context(), 5)
 	require.ErrorIs(t, err, errDisk)
-	require.ErrorContains(t, err, "recall session 0000000000000005: read s/0000000000000005")
+	require.ErrorContains(t, err, "recall session 0000000000000005: ")
 }
 
 // TestLeftGrows lets more leave than a chunk holds, bit by bit.
@@ -148,6 +148,23 @@ func TestTails(t *testing.T) {
 	require.LessOrEqual(t, len(l.tails.young)+len(l.tails.old), 2*keptTails)
 	for key := range uint64(3 * keptTails) {
 		require.Equal(t, []uint64{0, 1}, recall(t, l, key).Left)
+	}
+}
+
+// TestSessionsWhileFolding folds and sweeps while it goes over the sessions, and stops before their end.
+func TestSessionsWhileFolding(t *testing.T) {
+	l := open(t, NewMemory(), noon)
+	fold(t, l, toList(change(5, false), change(6, true), change(7, false)), nil)
+	var got []uint64
+	for key := range l.Sessions() {
+		got = append(got, key)
+		fold(t, l, toList(change(8, false)), nil)
+		sweep(t, l, noon.Add(2*Horizon), nil)
+	}
+	require.Equal(t, []uint64{5, 7}, got)
+	for key := range l.Sessions() {
+		require.Equal(t, uint64(5), key)
+		break
 	}
 }
 
