@@ -68,10 +68,8 @@ func TestManyEntriesAtOnce(t *testing.T) {
 func TestHorizon(t *testing.T) {
 	store := NewMemory()
 	l := open(t, store, noon)
-	later := noon
 	for d := range uint64(3) {
-		later = noon.Add(time.Duration(d) * day)
-		sweep(t, l, later, nil)
+		sweep(t, l, noon.Add(time.Duration(d)*day), nil)
 		fold(t, l, nil, owners(10*d, 10*d+10))
 	}
 	require.Len(t, entryKeys(t, store), 3, "a chunk a day")

@@ -121,14 +121,24 @@ func TestDecodeHugeCounts(t *testing.T) {
 	huge := binary.AppendUvarint(nil, 1<<40)
 	state := appendState(nil, &session.State{}, 0)
 	tests := map[string]func() error{
-		"text of a state":     func() error { _, _, err := decodeState(append([]byte{0}, huge...)); return err },
-		"refs":                func() error { _, _, err := decodeState(append(bytes.Clone(state[:len(state)-3]), huge...)); return err },
-		"counted":             func() error { _, _, err := decodeState(append(bytes.Clone(state[:len(state)-2]), huge...)); return err },
-		"lists of hashes":     func() error { _, _, err := decodeState(append(bytes.Clone(state[:len(state)-1]), huge...)); return err },
-		"hashes":              func() error { _, _, err := decodeState(append(append(bytes.Clone(state[:len(state)-1]), 1), huge...)); return err },
-		"path":                func() error { _, err := decodeFile(1, append([]byte{0}, huge...)); return err },
-		"sessions of a file":  func() error { b := new(File).append(nil); _, err := decodeFile(1, append(b[:len(b)-1], huge...)); return err },
-		"more than any count": func() error { _, _, err := decodeState(append([]byte{0}, bytes.Repeat([]byte{0xff}, 11)...)); return err },
+		"text of a state": func() error { _, _, err := decodeState(append([]byte{0}, huge...)); return err },
+		"refs":            func() error { _, _, err := decodeState(append(bytes.Clone(state[:len(state)-3]), huge...)); return err },
+		"counted":         func() error { _, _, err := decodeState(append(bytes.Clone(state[:len(state)-2]), huge...)); return err },
+		"lists of hashes": func() error { _, _, err := decodeState(append(bytes.Clone(state[:len(state)-1]), huge...)); return err },
+		"hashes": func() error {
+			_, _, err := decodeState(append(append(bytes.Clone(state[:len(state)-1]), 1), huge...))
+			return err
+		},
+		"path": func() error { _, err := decodeFile(1, append([]byte{0}, huge...)); return err },
+		"sessions of a file": func() error {
+			b := new(File).append(nil)
+			_, err := decodeFile(1, append(b[:len(b)-1], huge...))
+			return err
+		},
+		"more than any count": func() error {
+			_, _, err := decodeState(append([]byte{0}, bytes.Repeat([]byte{0xff}, 11)...))
+			return err
+		},
 	}
 	for name, decode := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -171,9 +171,5 @@ func (l *Ledger) get(ctx context.Context, key string) ([]byte, error) {
 	if value := l.overlay.get(key); value != nil {
 		return value, nil
 	}
-	value, err := l.store.Get(ctx, key)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", key, err)
-	}
-	return value, nil
+	return l.store.Get(ctx, key)
 }

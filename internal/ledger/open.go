@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -65,8 +66,8 @@ func (l *Ledger) Entries() iter.Seq[session.Entry] { return l.chunks.unread }
 func (l *Ledger) today() int64 { return l.now.Load() / int64(day) }
 
 // Open reads a store and makes it what it must be. A value that cannot be read is counted and deleted, and
-// what it told is forgotten with what depends on it: a file begins anew, and with a session the files that
-// feed it. Errors are those of the store.
+// what it told is forgotten with what depends on it: a file is read from its beginning, as are those that feed
+// a session of which nothing can be read. Errors are those of the store.
 func Open(ctx context.Context, store Store, now time.Time) (*Ledger, error) {
 	l := &Ledger{
 		store:   store,
@@ -77,7 +78,7 @@ func Open(ctx context.Context, store Store, now time.Time) (*Ledger, error) {
 		saved:   map[string][]byte{},
 	}
 	l.now.Store(now.UnixNano())
-	o := opening{ledger: l, left: map[uint64]int{}, lost: map[uint64]bool{}}
+	o := opening{ledger: l, left: map[uint64]int{}, lost: map[uint64]bool{}, again: map[FileID]bool{}}
 	if err := store.Walk(ctx, o.visit); err != nil {
 		return nil, fmt.Errorf("read the ledger: %w", err)
 	}
@@ -94,6 +95,7 @@ type opening struct {
 	left    map[uint64]int  // sessions that have chunks of what left, and how many
 	lost    map[uint64]bool // sessions whose state cannot be read
 	delete  []string
+	again   map[FileID]bool // files that are read from their beginning
 }
 
 // visit takes a key and its value. The order of the keys does not matter.
@@ -216,19 +218,17 @@ func (o *opening) finish(ctx context.Context) error {
 	return o.write(ctx)
 }
 
-// lose forgets a session whose state is not known: with its files, so that they are read again.
+// lose has the files of a session whose state is not known read again. They stay what they are otherwise: what
+// was there before the receiver still is not to be sent, and their other sessions are still fed by them.
 func (o *opening) lose(key uint64) {
-	l := o.ledger
-	h := l.heads[key]
+	h := o.ledger.heads[key]
 	if h == nil {
 		return
 	}
 	for _, id := range h.Files {
-		r := l.files.byID[id]
-		l.link(id, r.file.Sessions, nil)
-		l.files.remove(id)
-		l.size.Add(-1)
-		o.delete = append(o.delete, fileKey(id))
+		f := &o.ledger.files.byID[id].file
+		f.Pos, f.Over, f.Head, f.Frontier, f.ModTime = 0, false, Mark{}, Mark{}, 0
+		o.again[id] = true
 	}
 }
 
@@ -238,9 +238,12 @@ func (o *opening) write(ctx context.Context) error {
 	l := o.ledger
 	f := &l.files
 	slices.Sort(o.delete)
-	ops := make([]Op, 0, len(o.delete)+1)
+	ops := make([]Op, 0, len(o.delete)+len(o.again)+1)
 	for _, key := range o.delete {
 		ops = append(ops, Op{Key: key})
+	}
+	for _, id := range slices.Sorted(maps.Keys(o.again)) {
+		ops = append(ops, f.byID[id].file.op())
 	}
 	if v := o.version; v != nil {
 		l.start, f.started, f.reserved = v.start, v.started, v.last
@@ -252,8 +255,8 @@ func (o *opening) write(ctx context.Context) error {
 			f.reserved = f.last
 			ops = append(ops, versionValue{start: l.start, started: f.started, last: f.last}.op())
 		}
-		// A full disk must not keep the receiver from starting: what is left is found again by the next Open,
-		// and is not in the way until then.
+		// A full disk must not keep the receiver from starting. What is left is not in the way: the next Open
+		// finds it again, or what was folded since.
 		_ = l.store.Batch(ctx, ops...)
 		return nil
 	}

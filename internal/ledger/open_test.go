@@ -21,8 +21,11 @@ func filled(t testing.TB) Store {
 	store := NewMemory()
 	l := open(t, store, noon)
 	require.NoError(t, l.Begin(t.Context(), nil))
-	fold(t, l, toList(change(5, false, 1, 2), change(6, true, 3), change(7, false)), owners(0, 3),
-		file(1, "/a", 5, 6), file(2, "/b", 6), file(3, "/c", 7))
+	files := toList(file(1, "/a", 5, 6), file(2, "/b", 6), file(3, "/c", 7))
+	for i := range files {
+		files[i].Pos, files[i].Start = 10*int64(i+1), 10*int64(i+1)
+	}
+	fold(t, l, toList(change(5, false, 1, 2), change(6, true, 3), change(7, false)), owners(0, 3), files...)
 	require.NoError(t, l.Commit(t.Context(), []Op{
 		{Key: TotalKey("1"), Value: Seal([]byte("one"))},
 		{Key: TotalKey("2"), Value: Seal([]byte("two"))},
@@ -38,6 +41,7 @@ type picture struct {
 	start    int64
 	damaged  int
 	files    []FileID
+	read     []int64
 	sessions map[uint64]session.Memory
 	fedBy    map[uint64][]FileID
 	entries  int
@@ -52,8 +56,9 @@ func look(t testing.TB, l *Ledger) picture {
 		p.sessions[key] = *recall(t, l, key)
 	}
 	for id := range FileID(10) {
-		if _, ok := l.File(id); ok {
-			p.files = append(p.files, id)
+		if f, ok := l.File(id); ok {
+			require.Equal(t, 10*int64(id), f.Start)
+			p.files, p.read = append(p.files, id), append(p.read, f.Pos)
 		}
 	}
 	p.entries = len(slices.Collect(l.Entries()))
@@ -75,9 +80,10 @@ func TestOpenDamaged(t *testing.T) {
 		keyVersion: func(p *picture) { p.start = later.UnixNano() },
 		fileKey(1): func(p *picture) {
 			p.files, p.fedBy[5], p.fedBy[6] = []FileID{2, 3}, nil, []FileID{2}
+			p.read = []int64{20, 30}
 		},
-		stateKey(6): func(p *picture) { // with it the files that feed it, which leaves 5 without
-			p.files, p.fedBy[5] = []FileID{3}, nil
+		stateKey(6): func(p *picture) {
+			p.read = []int64{0, 0, 30}
 			delete(p.sessions, 6)
 			delete(p.fedBy, 6)
 		},
@@ -108,8 +114,9 @@ func TestOpenDamaged(t *testing.T) {
 				again := look(t, l)
 				require.Zero(t, again.damaged, name)
 				require.Equal(t, want.start, again.start)
-				require.Equal(t, len(want.sessions), len(again.sessions))
+				require.Len(t, again.sessions, len(want.sessions))
 				require.Equal(t, want.files, again.files)
+				require.Equal(t, want.read, again.read)
 				p, known := l.Claim("/new", 9, 9)
 				require.False(t, known)
 				require.Equal(t, FileID(4), p.ID, "IDs are not given again")
@@ -144,7 +151,7 @@ func TestOpenStrangeKeys(t *testing.T) {
 			l := open(t, store, noon)
 			require.Equal(t, tt.damaged, l.Damaged())
 			require.Equal(t, tt.damaged == 0 && !strings.HasPrefix(tt.key, prefixLeft), slices.Contains(keys(t, store), tt.key))
-			require.Equal(t, 3, len(look(t, l).sessions))
+			require.Len(t, look(t, l).sessions, 3)
 		})
 	}
 }

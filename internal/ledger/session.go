@@ -50,11 +50,12 @@ func (l *Ledger) Session(key uint64) (Session, bool) {
 	return h.Session, true
 }
 
-// Sessions gives every session in the order of their keys. Sessions must not be folded meanwhile.
+// Sessions gives every session in the order of their keys. What is folded meanwhile may change what comes, and
+// sessions that it begins do not come.
 func (l *Ledger) Sessions() iter.Seq2[uint64, Session] {
 	return func(yield func(uint64, Session) bool) {
 		for _, key := range slices.Sorted(maps.Keys(l.heads)) {
-			if h := l.heads[key]; h.known && !yield(key, h.Session) {
+			if h := l.heads[key]; h != nil && h.known && !yield(key, h.Session) {
 				return
 			}
 		}
