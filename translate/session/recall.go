@@ -440,6 +440,11 @@ func (s *session) segmentRefs() []SegmentRef {
 	return refs[max(0, len(refs)-keepSegments):]
 }
 
+// nothingOpen reports whether the session has nothing that a close would send.
+func (s *session) nothingOpen() bool {
+	return s.closed || s.cur == nil || s.cur.quiet && !s.cur.started
+}
+
 // doze notes that a session that the clock does not close was idle for so long that nothing more is expected.
 func (s *session) doze(now int64) {
 	if s.closed || s.dormant || !s.a.remembers() || !s.clocked || len(s.waiting) > 0 {
@@ -549,10 +554,12 @@ func (a *Assembler) Rebuilt(key uint64) {
 		a.breakAgain(src)
 	}
 	s.resume()
-	if had.Closed {
+	switch {
+	case had.Closed && s.nothingOpen():
+		s.dormant = true
+	case had.Closed:
 		s.pause()
 		s.close()
-		s.dormant = !s.closed
 	}
 	s.broken, s.folded = had.Broken, had.Folded
 	s.lively = s.lively || had.Live

@@ -910,7 +910,7 @@ func (s *session) due(now int64) {
 	if s.caughtUp = s.caughtUp || !s.transcribed && len(s.waiting) == 0; !s.caughtUp && !s.behind() {
 		s.catchUp()
 	}
-	if s.closed || s.cur == nil || s.cur.quiet && !s.cur.started || !s.clocked {
+	if s.nothingOpen() || !s.clocked {
 		s.doze(now)
 		return
 	}
