@@ -6,6 +6,7 @@ package translate_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -130,6 +131,8 @@ type world struct {
 	mem   *stored
 	outs  []translate.Output
 	now   int64
+	// asItCame says that lines are read again in the order in which they came, not source by source.
+	asItCame bool
 }
 
 func newWorld(t *testing.T, sources [][]byte, set settings, remembers bool) *world {
@@ -169,11 +172,19 @@ func (w *world) take() {
 	}
 }
 
-// reread folds what was read, source by source in some order.
-func (w *world) reread(rnd *rand.Rand) {
-	for _, i := range rnd.Perm(len(w.files)) {
-		for n := range w.files[i].read {
-			w.files[i].step(w.a, n)
+// reread folds what was read, source by source in some order, or as it came.
+func (w *world) reread(rnd *rand.Rand, came []int) {
+	if w.asItCame {
+		read := make([]int, len(w.files))
+		for _, i := range came {
+			w.files[i].step(w.a, read[i])
+			read[i]++
+		}
+	} else {
+		for _, i := range rnd.Perm(len(w.files)) {
+			for n := range w.files[i].read {
+				w.files[i].step(w.a, n)
+			}
 		}
 	}
 	for _, key := range slices.Collect(w.a.Oldest()) {
@@ -205,7 +216,7 @@ func (w *world) run(order []int, rnd *rand.Rand, events ...event) {
 				w.take()
 			case e.lose:
 				w.begin()
-				w.reread(rnd)
+				w.reread(rnd, order[:n])
 			case e.forget:
 				keys := slices.Collect(w.a.Oldest())
 				if slices.ContainsFunc(keys, w.a.Busy) {
@@ -214,7 +225,7 @@ func (w *world) run(order []int, rnd *rand.Rand, events ...event) {
 				w.a.Forget(keys)
 				assert.Empty(w.t, slices.Collect(w.a.Oldest()))
 				w.open()
-				w.reread(rnd)
+				w.reread(rnd, order[:n])
 			}
 		}
 		if n == len(order) {
@@ -285,7 +296,7 @@ func summarize(t testing.TB, outs []translate.Output) summary {
 			st := o.Step
 			k := series{st.Metric, st.Agent, st.Model, st.Provider, st.Tool, st.Label, st.ErrType, st.Extension, st.Subagent}
 			x := s.steps[k]
-			if st.Metric != translate.MetricTokens && st.Metric != translate.MetricActive {
+			if st.Metric != translate.MetricTokens && st.Metric != translate.MetricActive && st.Metric != translate.MetricCost {
 				x.n++
 			}
 			x.value += st.Value
@@ -329,7 +340,7 @@ func compare(what string, want, got map[string]string) (out []string) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(want)) {
 		if _, ok := got[id]; !ok {
-			out = append(out, fmt.Sprintf("%s is missing: %.1000s", what, want[id]))
+			out = append(out, fmt.Sprintf("%s is missing: %s %.1000s", what, id, want[id]))
 		} else if want[id] != got[id] {
 			v := parse(want[id])
 			for _, d := range differences("", v, parse(got[id])) {
@@ -378,18 +389,68 @@ func TestRecallUndisturbed(t *testing.T) {
 	}
 }
 
+// loose leaves out of a summary what the order of the sources decides: content, times, and which row raised a sum.
+func (s summary) loose() summary {
+	out := summary{map[string]string{}, map[string]string{}, map[series]amount{}}
+	for id := range s.spans {
+		out.spans[id] = ""
+	}
+	for id := range s.logs {
+		out.logs[id] = ""
+	}
+	for k, x := range s.steps {
+		if slices.Contains([]translate.Metric{
+			translate.MetricInferenceDuration, translate.MetricAgentDuration, translate.MetricToolDuration, translate.MetricAgentTools,
+		}, k.metric) {
+			continue
+		}
+		k = series{metric: k.metric, agent: k.agent, model: k.model}
+		was := out.steps[k]
+		x.n, x.value = x.n+was.n, x.value+was.value
+		x.tokens.Input += was.tokens.Input
+		x.tokens.CacheRead += was.tokens.CacheRead
+		x.tokens.CacheWrite += was.tokens.CacheWrite
+		x.tokens.Output += was.tokens.Output
+		x.tokens.Reasoning += was.tokens.Reasoning
+		out.steps[k] = x
+	}
+	return out
+}
+
+// ordered are the scenarios whose content depends on the order in which their sources are read, or on when the
+// clock found nothing unread. What left stays as it was; what has not left yet is told as the later order has it.
+var ordered = map[string]string{
+	"rollout-archived-copy":           "a row is of the file that is read first",
+	"rollout-subagent-alone":          "the session begins with the row that is read first: it does not wait for its parent again",
+	"transcripts/turn-mode-agents":    "a subagent without a launcher is closed as what is known of it by then",
+	"rollout-subagent-with-history":   "the session begins with the row that is read first",
+	"rollout-subagents":               "a subagent begins with the first that tells of it: its launcher or its own file",
+	"rollout-with-stream":             "stream and rollout tell the same calls under different names",
+	"transcripts/agent-in-background": "a call of a subagent that ends by its launcher's word is incomplete if its result was not read yet",
+	"transcripts/agent-progress":      "a subagent begins with the first that tells of it: its launcher or its own file",
+	"transcripts/fork-restamped":      "rows without an id are named after their place among all rows of the session",
+	"transcripts/subagents":           "a call of a subagent that ends by its launcher's word is incomplete if its result was not read yet",
+}
+
+// unclocked are the scenarios that the clock does not close in the middle.
+var unclocked = map[string]string{
+	"rollout-archived-copy": "a response of a rollout that is closed before its id was told goes by another one",
+}
+
+var recallRuns = flag.Int("recall-runs", 12, "how often memory is lost in every scenario")
+
 // TestRecall loses memory at random points of every scenario, and folds the sources again in another order: what
 // leaves in all lives is what leaves in one.
 func TestRecall(t *testing.T) {
 	for name, sources := range scenarios(t) {
 		t.Run(name, func(t *testing.T) {
-			for n := range 12 {
+			for n := range *recallRuns {
 				rnd := seeded(name, n)
 				plain := newWorld(t, sources, settingsOf(name), false)
 				order := plain.order(rnd, n%2 == 1)
 				at := func() int { return rnd.IntN(len(order) + 1) }
 				var common, events []event
-				if n%4 >= 2 {
+				if n%4 >= 2 && unclocked[name] == "" {
 					common = append(common, event{at: at(), due: true})
 				}
 				for range 1 + n/6 {
@@ -397,9 +458,14 @@ func TestRecall(t *testing.T) {
 				}
 				plain.run(order, nil, common...)
 				w := newWorld(t, sources, settingsOf(name), true)
+				w.asItCame = n%5 == 4
 				w.run(order, rnd, append(slices.Clone(common), events...)...)
-				for _, d := range compareRuns(summarize(t, plain.outs), summarize(t, w.outs)) {
-					t.Errorf("run %d of %d lines, %+v, %+v: %s", n, len(order), common, events, d)
+				want, got := summarize(t, plain.outs), summarize(t, w.outs)
+				if ordered[name] != "" {
+					want, got = want.loose(), got.loose()
+				}
+				for _, d := range compareRuns(want, got) {
+					t.Errorf("run %d of %d lines, mixed %t, %+v, %+v: %s", n, len(order), n%2 == 1, common, events, d)
 				}
 				if t.Failed() {
 					return

@@ -29,6 +29,7 @@ type Assembler struct {
 	gone      map[uint64]*Change // the same
 	silent    bool               // see Silent
 	muted     bool               // what is folded now is
+	rebuilt   int                // sessions that are being rebuilt
 	resources map[translate.Resource]*translate.Resource
 	registers registers
 	lines     lines
@@ -71,6 +72,8 @@ type Source struct {
 	last    int64    // the latest one
 	lineage *lineage // of rollouts
 	of      *Source  // which it stands for
+	mark    uint64   // hash of its first record
+	rows    int64    // records so far
 	fed     []uint64 // see Sessions
 	// A process may go on in another session (/clear): its totals go on with it.
 	inherit map[string]*running
@@ -111,6 +114,8 @@ func (a *Assembler) Step(src *Source, d *translate.Decoded) {
 		src.feed(src.session).diagnostic(d.Diagnostic)
 		return
 	}
+	a.breakAgain(src)
+	src.count(rec)
 	if rec.Rollout != nil && !a.place(src, rec) {
 		return
 	}
@@ -208,7 +213,6 @@ func (a *Assembler) evict(s *session) {
 }
 
 func (s *Source) feed(ses *session) *feed {
-	ses.breakAgain()
 	f := s.feeds[ses]
 	if f == nil {
 		s.feedsInto(ses)
@@ -262,7 +266,7 @@ func (a *Assembler) End(src *Source) {
 	for _, f := range src.list {
 		if !f.s.fed() {
 			f.s.close()
-			f.s.breaks()
+			f.s.broken = true
 			f.s.touch()
 		}
 	}

@@ -134,7 +134,6 @@ func (f *feed) takeHeld() []held {
 
 // record gives the record its time and folds it.
 func (f *feed) record(rec *translate.Record) {
-	f.s.rows++
 	switch {
 	case f.transcript() && !f.owned && rec.Time == 0 && !acts(rec) && len(f.waiting) < maxWaiting:
 		f.waiting = append(f.waiting, rec) // a fork begins with its first own row, not with what was copied

@@ -15,11 +15,9 @@ type State struct {
 	Due       int64 // when that clock closes it if nothing comes, Unix nanoseconds; 0 = it is closed
 	Since     int64 // when its first record was folded, by the same clock: what was too old then stays so
 	Segments  int   // begun so far
-	// Breaks says after how many records it was closed by an event, or by the clock where its records tell no
-	// times: nothing that they say tells that a segment ends there.
-	Breaks  []int64
-	Refs    []SegmentRef
-	Counted []Counted
+	Breaks    []Break
+	Refs      []SegmentRef
+	Counted   []Counted
 	// Hashes are those of records without an id, one list a live source, in order: a request that is sent
 	// again is known by them (ruling 44).
 	Hashes [][]uint64
@@ -31,6 +29,12 @@ type SegmentRef struct {
 	Trace translate.TraceID
 	Root  translate.SpanID
 	Quiet bool // nothing of it was sent
+}
+
+// Break is where the clock closed a session that went on: its records do not tell that.
+type Break struct {
+	Source uint64 // hash of the first record of the source that fed it
+	Rows   int64  // of the source so far
 }
 
 // Counted is what a session has contributed to one metric series.

@@ -30,8 +30,7 @@ type memory struct {
 	active int      // whether it is counted as active: what has left of it
 	net    int      // what of it has been folded
 	since  int64    // see State.Since
-	breaks []int64  // see State.Breaks
-	again  []int64  // those that are still to come while it is rebuilt
+	breaks []Break  // see State.Breaks
 }
 
 // Key is what a session is known by outside of memory.
@@ -67,14 +66,14 @@ func (s *session) remember(m *Memory) {
 		k.known = slices.Clone(k.known)
 		slices.Sort(k.known)
 	}
-	k.since = m.Since
+	k.since, k.breaks = m.Since, slices.Clip(m.Breaks)
 	for _, c := range m.Counted {
 		*k.base.at(c.Series) = c
 	}
 	k.active = int(k.base.find(seriesOf(&translate.Step{Metric: translate.MetricActive, Agent: s.agent})).Value)
 	if m.Rebuild {
 		s.rebuilding = true
-		k.again = m.Breaks
+		s.a.rebuilt++
 		return
 	}
 	// It goes on. What came before does not come again, or is known by its ids: all steps are new.
@@ -378,24 +377,54 @@ func (s *session) state() State {
 }
 
 // maxBreaks bounds the breaks that are remembered of a session.
-const maxBreaks = 1 << 10
+const maxBreaks = 1 << 8
 
-// breaks notes that the session was closed and that its next row begins a segment.
-func (s *session) breaks() {
-	s.broken = true
+// breakOff closes the session by the clock.
+func (s *session) breakOff() {
+	s.noteBreak()
+	s.pause()
+	s.close()
+}
+
+// noteBreak notes where the session is closed, so that it can be closed there again. Of several sources that
+// may be read in another order only those need it whose records tell no times: they begin a new segment.
+func (s *session) noteBreak() {
 	k := &s.memory
-	if n := len(k.breaks); s.a.remembers() && n < maxBreaks && (n == 0 || k.breaks[n-1] != s.rows) {
-		k.breaks = append(k.breaks, s.rows)
+	if s.rebuilding || !s.a.remembers() || len(k.breaks) >= maxBreaks {
+		return
+	}
+	for _, src := range s.sources {
+		b := Break{src.mark, src.rows}
+		if (len(s.sources) == 1 || s.untimed(src)) && !slices.Contains(k.breaks, b) {
+			k.breaks = append(k.breaks, b)
+		}
 	}
 }
 
-// breakAgain closes a session that is rebuilt where it was closed before.
-func (s *session) breakAgain() {
-	for k := &s.memory; s.rebuilding && len(k.again) > 0 && k.again[0] <= s.rows; {
-		k.again = k.again[1:]
-		s.pause()
-		s.close()
-		s.breaks()
+// untimed reports whether the source has told no time to the session so far.
+func (s *session) untimed(src *Source) bool {
+	return slices.ContainsFunc(s.feeds, func(f *feed) bool { return f.src == src && !f.ended && !f.resolved() })
+}
+
+// count notes a record of the source.
+func (s *Source) count(rec *translate.Record) {
+	if s.rows++; s.rows == 1 {
+		if s.mark = rec.Hash; s.mark == 0 {
+			s.mark = hash(rec.UUID, rec.Type, itoa(int(rec.Time)))
+		}
+	}
+}
+
+// breakAgain closes sessions that are rebuilt where they were closed before.
+func (a *Assembler) breakAgain(src *Source) {
+	if a.rebuilt == 0 {
+		return
+	}
+	for _, f := range slices.Clone(src.list) {
+		s := f.s
+		if s.rebuilding && slices.Contains(s.memory.breaks, Break{src.mark, src.rows}) && (len(s.sources) == 1 || s.untimed(src)) {
+			s.breakOff()
+		}
 	}
 }
 
@@ -413,6 +442,11 @@ func (s *session) segmentRefs() []SegmentRef {
 		refs = append(refs, r)
 	}
 	return refs[max(0, len(refs)-keepSegments):]
+}
+
+// nothingOpen reports whether the session has nothing that a close would send.
+func (s *session) nothingOpen() bool {
+	return s.closed || s.cur == nil || s.cur.quiet && !s.cur.started
 }
 
 // doze notes that a session that the clock does not close was idle for so long that nothing more is expected.
@@ -520,16 +554,21 @@ func (a *Assembler) Rebuilt(key uint64) {
 		return
 	}
 	had := s.memory.had
-	s.breakAgain()
+	for _, src := range s.sources {
+		a.breakAgain(src)
+	}
 	s.resume()
-	if had.Closed {
+	switch {
+	case had.Closed && s.nothingOpen():
+		s.dormant = true
+	case had.Closed:
 		s.pause()
 		s.close()
-		s.dormant = !s.closed
 	}
 	s.broken, s.folded = had.Broken, had.Folded
 	s.lively = s.lively || had.Live
 	s.rebuilding = false
+	a.rebuilt--
 	st := &translate.Step{Metric: translate.MetricActive, Agent: s.agent}
 	if s.activity(st) {
 		a.out = append(a.out, translate.Output{Resource: s.resource(), Step: st})
@@ -540,7 +579,11 @@ func (a *Assembler) Rebuilt(key uint64) {
 // resume completes the responses that the clock had completed: their later rows are told on their own.
 func (s *session) resume() {
 	for _, ag := range s.live() {
-		if resp := ag.cur; resp != nil && resp.seg.keyed && s.memory.knows(spanKey(resp.seg.trace, resp.node.span())) {
+		resp := ag.cur
+		if resp == nil || !resp.seg.keyed {
+			continue
+		}
+		if n := resp.node; s.memory.knows(spanKey(n.seg.trace, n.span())) { // a copy: its id may still change
 			s.complete(ag)
 		}
 	}
@@ -681,6 +724,9 @@ func (a *Assembler) leave(s *session) {
 	s.place = nil
 	if !a.remembers() {
 		return
+	}
+	if s.rebuilding {
+		a.rebuilt--
 	}
 	for _, o := range a.order {
 		if o.forked != nil && o.forked.s == s {

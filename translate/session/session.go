@@ -82,7 +82,6 @@ type session struct {
 	waiting    []waiting         // rows of subagents whose launcher is not known
 	linked     bool              // some of them may be known since these were looked at last
 	queue      []queued          // what waits for the main agent
-	rows       int64             // records that came, those included that wait or are copies
 	ordinal    int               // records so far: the source id of what has no id
 	turn       *response         // stands for the latest turn, in formats that tell no single responses
 	turns      int               // how many responses stand for turns
@@ -911,7 +910,7 @@ func (s *session) due(now int64) {
 	if s.caughtUp = s.caughtUp || !s.transcribed && len(s.waiting) == 0; !s.caughtUp && !s.behind() {
 		s.catchUp()
 	}
-	if s.closed || s.cur == nil || s.cur.quiet && !s.cur.started || !s.clocked {
+	if s.nothingOpen() || !s.clocked {
 		s.doze(now)
 		return
 	}
@@ -929,8 +928,7 @@ func (s *session) due(now int64) {
 		}
 	}
 	if s.cur.terminalAt != 0 && idle > int64(cfg.Linger) || idle > int64(cfg.IdleTimeout) {
-		s.pause()
-		s.close()
+		s.breakOff()
 	}
 }
 
@@ -959,7 +957,7 @@ func (s *session) pause() {
 		f.end()
 		delete(f.src.feeds, s)
 		f.src.list = slices.DeleteFunc(f.src.list, func(o *feed) bool { return o == f })
-		s.breaks()
+		s.broken = true
 	}
 	s.settleTimes()
 }
