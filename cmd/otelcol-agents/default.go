@@ -153,7 +153,7 @@ func tell(w io.Writer, c *embedded) error {
 		}
 	}
 	_, err := fmt.Fprintf(w, `otelcol-agents runs with its embedded configuration (see --config, print-config)
-  watches   %s, what is written from now on
+  watches   %s, what is written from the first start on
   listens   on %s for lines over TCP: claude -p ... --output-format stream-json --verbose | nc -N %s
             (-N ends it with the stream, where nc knows that; macOS ends it without)
             on http://%s/v1/agentstream for POST requests

@@ -58,5 +58,5 @@ func locked(err error, dir string) error {
 	if err == nil || !strings.Contains(err.Error(), ": timeout") {
 		return err
 	}
-	return fmt.Errorf("%w; does another otelcol-agents keep its state in %s? XDG_STATE_HOME gives this one a place of its own", err, dir)
+	return fmt.Errorf("%w; does another otelcol-agents keep its state in %s?", err, dir)
 }

@@ -55,7 +55,7 @@ type agentStream struct {
 	reports     *engineReporter
 	ledger      *ledger.Ledger
 
-	store         ledger.Store                // nil without storage
+	store         ledger.Store                // without storage one that ends with the process
 	closeStore    func(context.Context) error // nil until it is open
 	ledgerEntries func() int64                // nil where there is none to count
 }

@@ -23,10 +23,10 @@ import (
 )
 
 // openStore opens what the key storage names. What it opened is closed by the function that it gives, after
-// everything else. Without storage the store is nil and nothing outlives the process.
+// everything else. Without storage the store ends with the process.
 func (r *agentStream) openStore(ctx context.Context, host component.Host) (ledger.Store, func(context.Context) error, error) {
 	if r.cfg.Storage == nil {
-		return nil, func(context.Context) error { return nil }, nil
+		return ledger.NewMemory(), func(context.Context) error { return nil }, nil
 	}
 	id := *r.cfg.Storage
 	ext, ok := host.GetExtensions()[id]
@@ -89,14 +89,6 @@ func (s *clientStore) put(ctx context.Context, ops []ledger.Op) error {
 	return nil
 }
 
-// present is value, never nil: a nil one would delete.
-func present(value []byte) []byte {
-	if value == nil {
-		return []byte{}
-	}
-	return value
-}
-
 // walkedStore is a store whose client lists its keys.
 type walkedStore struct {
 	clientStore
@@ -105,9 +97,9 @@ type walkedStore struct {
 
 var _ ledger.Store = (*walkedStore)(nil)
 
-// Set implements ledger.Store.
+// Set implements ledger.Store. As in a batch, a nil value deletes.
 func (s *walkedStore) Set(ctx context.Context, key string, value []byte) error {
-	return s.Batch(ctx, ledger.Op{Key: key, Value: present(value)})
+	return s.Batch(ctx, ledger.Op{Key: key, Value: value})
 }
 
 // Delete implements ledger.Store.
@@ -159,9 +151,9 @@ type indexedStore struct {
 
 var _ ledger.Store = (*indexedStore)(nil)
 
-// Set implements ledger.Store.
+// Set implements ledger.Store. As in a batch, a nil value deletes.
 func (s *indexedStore) Set(ctx context.Context, key string, value []byte) error {
-	return s.Batch(ctx, ledger.Op{Key: key, Value: present(value)})
+	return s.Batch(ctx, ledger.Op{Key: key, Value: value})
 }
 
 // Delete implements ledger.Store.

@@ -216,7 +216,9 @@ func TestStore(t *testing.T) {
 			open := make(t)
 			s := newClientStore(open(), zap.NewNop())
 			require.NoError(t, s.Set(t.Context(), "a", []byte("1")))
-			require.NoError(t, s.Set(t.Context(), "b", nil))
+			require.NoError(t, s.Set(t.Context(), "b", []byte{}))
+			require.NoError(t, s.Set(t.Context(), "d", []byte("4")))
+			require.NoError(t, s.Set(t.Context(), "d", nil))
 			require.NoError(t, s.Set(t.Context(), "c", []byte("3")))
 			require.NoError(t, s.Delete(t.Context(), "a"))
 			require.NoError(t, s.Delete(t.Context(), "none"))
@@ -312,10 +314,10 @@ func TestStoreFails(t *testing.T) {
 			require.ErrorIs(t, err, away)
 			assert.ErrorContains(t, err, "f/1")
 			require.ErrorIs(t, s.Walk(t.Context(), func(string, []byte) error { return nil }), away)
-			require.ErrorIs(t, s.Set(t.Context(), "f/1", nil), away)
+			require.ErrorIs(t, s.Set(t.Context(), "f/1", []byte("1")), away)
 			memory.fail = nil
-			require.NoError(t, s.Set(t.Context(), "f/1", nil))
-			assert.Equal(t, map[string]string{"f/1": ""}, walked(t, s))
+			require.NoError(t, s.Set(t.Context(), "f/1", []byte("1")))
+			assert.Equal(t, map[string]string{"f/1": "1"}, walked(t, s))
 		})
 	}
 }
@@ -423,8 +425,10 @@ func TestOpenStore(t *testing.T) {
 	t.Run("without", func(t *testing.T) {
 		r, err := newReceiver(withTCP(newConfig()), nopSettings())
 		require.NoError(t, err)
-		_, closeStore, err := r.openStore(t.Context(), componenttest.NewNopHost())
+		store, closeStore, err := r.openStore(t.Context(), componenttest.NewNopHost())
 		require.NoError(t, err)
+		require.NoError(t, store.Batch(t.Context(), set("v", "1")))
+		assert.Equal(t, map[string]string{"v": "1"}, walked(t, store))
 		require.NoError(t, closeStore(t.Context()))
 	})
 	t.Run("closed at the end", func(t *testing.T) {

@@ -64,7 +64,7 @@ var Instruments = []Instrument{
 	{"otelcol_agent_stream_files_tracked", "Files that are watched. [Alpha]", "{file}", "sum", false, true},
 	{"otelcol_agent_stream_guard_mismatches", "Files that were found rewritten and are read anew. [Alpha]", "{file}", "sum", true, false},
 	{"otelcol_agent_stream_lag_bytes", "Bytes of watched files that are known and not committed. [Alpha]", "By", "gauge", false, true},
-	{"otelcol_agent_stream_ledger_entries", "Ids of records and responses that are remembered over all sessions. [Alpha]", "{entry}", "gauge", false, true},
+	{"otelcol_agent_stream_ledger_entries", "Entries of the ledger: ids of records and responses over all sessions, files and sessions. [Alpha]", "{entry}", "gauge", false, true},
 	{"otelcol_agent_stream_nul_bytes", "NUL bytes before lines, left out. [Alpha]", "By", "sum", true, false},
 	{"otelcol_agent_stream_records", "Lines by what became of them. [Alpha]", "{record}", "sum", true, false},
 	{"otelcol_agent_stream_refold_bytes", "Bytes that were read once more, to rebuild sessions after a restart or an eviction. [Alpha]", "By", "sum", true, false},
