@@ -137,7 +137,8 @@ func (t *Tailer) claimed(f *file, path string, p ledger.Progress, known bool) {
 	}
 	f.pos, f.scanned, f.over, f.epoch, f.start, f.began = p.Pos, p.Pos, p.Over, p.Epoch, p.Start, p.Began
 	f.head, f.frontier = mark(p.Head), mark(p.Frontier)
-	f.recheck = f.size != p.Pos || f.modTime.UnixNano() != p.ModTime
+	f.recheck = f.size != p.Pos || f.modTime.UnixNano() != p.ModTime ||
+		f.id.device != p.Device || f.id.inode != p.Inode
 }
 
 // resolver resolves names, each directory once.

@@ -96,10 +96,11 @@ func (t *Tailer) Reread(
 func (t *Tailer) reopen(id ledger.FileID, path string) (string, *os.File, error) {
 	t.mu.Lock()
 	f := t.numbers[id]
-	names := []string{path}
+	var names []string
 	if f != nil {
-		names = append([]string(nil), f.paths...)
+		names = append(names, f.paths...)
 	}
+	names = append(names, path)
 	t.mu.Unlock()
 	for _, name := range names {
 		handle, err := t.sys.open(name)

@@ -6,9 +6,11 @@ package tail
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,7 +57,7 @@ type rig struct {
 
 func newRig(tb testing.TB, cfg Config) *rig {
 	r := &rig{TB: tb, dir: tb.TempDir(), at: time.Now(), failures: map[string]error{}}
-	r.ledger = &testLedger{rig: r, files: map[ledger.FileID]ledger.Progress{}, claimed: map[ledger.FileID]bool{}}
+	r.ledger = &testLedger{rig: r, files: map[ledger.FileID]ledger.Progress{}, claimed: map[ledger.FileID]bool{}, found: map[string][]ledger.FileID{}}
 	if cfg.Include == nil {
 		cfg.Include = []string{filepath.Join(r.dir, "**", "*.jsonl")}
 	}
@@ -133,6 +135,7 @@ type testLedger struct {
 	next    ledger.FileID
 	files   map[ledger.FileID]ledger.Progress
 	claimed map[ledger.FileID]bool
+	found   map[string][]ledger.FileID // by path, and by numbers; with some that are so no more
 }
 
 func (l *testLedger) First() bool { return !l.begun }
@@ -140,16 +143,17 @@ func (l *testLedger) First() bool { return !l.begun }
 func (l *testLedger) Claim(path string, dev, ino uint64) (ledger.Progress, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, fits := range []func(p *ledger.Progress) bool{
-		func(p *ledger.Progress) bool { return p.Path == path && p.Inode == ino && p.Device == dev },
-		func(p *ledger.Progress) bool { return p.Path == path },
-		func(p *ledger.Progress) bool { return ino != 0 && p.Inode == ino && p.Device == dev },
-	} {
-		for id := range l.next {
-			if p := l.files[id+1]; p.ID != 0 && !l.claimed[p.ID] && fits(&p) {
-				l.claimed[p.ID] = true
-				return p, true
-			}
+	fits := func(p *ledger.Progress, id ledger.FileID) bool { return p.ID == id && id != 0 && !l.claimed[id] }
+	for _, id := range l.found[path] {
+		if p := l.files[id]; fits(&p, id) && p.Path == path {
+			l.claimed[id] = true
+			return p, true
+		}
+	}
+	for _, id := range l.found[fmt.Sprint(dev, ino)] {
+		if p := l.files[id]; fits(&p, id) && ino != 0 && p.Inode == ino && p.Device == dev {
+			l.claimed[id] = true
+			return p, true
 		}
 	}
 	l.next++
@@ -183,6 +187,11 @@ func (l *testLedger) keep(p ledger.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.files[p.ID] = p
+	for _, key := range []string{p.Path, fmt.Sprint(p.Device, p.Inode)} {
+		if !slices.Contains(l.found[key], p.ID) {
+			l.found[key] = append(l.found[key], p.ID)
+		}
+	}
 }
 
 // youngDir keeps directories from being taken as unchanged: tests are faster than clocks of file systems.
@@ -257,6 +266,11 @@ func (r *rig) cut(name string, size int64) {
 
 func (r *rig) rename(from, to string) { require.NoError(r, os.Rename(r.path(from), r.path(to))) }
 func (r *rig) remove(name string)     { require.NoError(r, os.Remove(r.path(name))) }
+
+func (r *rig) link(old, name string) { require.NoError(r, os.Link(r.path(old), r.path(name))) }
+func (r *rig) symlink(old, name string) {
+	require.NoError(r, os.Symlink(r.path(old), r.path(name)))
+}
 
 // file is the one with a name.
 func (r *rig) file(name string) *file { return r.byPath[r.path(name)] }
