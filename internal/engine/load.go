@@ -276,9 +276,7 @@ func (f *folder) lose(key uint64) []session.Change {
 	if m == nil {
 		return nil
 	}
-	state := m.State
-	state.Closed, state.Due = true, 0
-	return []session.Change{{Key: key, State: state}}
+	return []session.Change{f.sessions.Lose(m)}
 }
 
 // retry folds what waited for a load, as far as it need not wait for another one.

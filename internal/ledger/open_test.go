@@ -93,7 +93,7 @@ func TestOpenDamaged(t *testing.T) {
 			p.sessions[5] = m
 		},
 		entryKey(0):      func(p *picture) { p.entries = 0 },
-		TotalKey("1"):      func(p *picture) { p.totals = []string{"two"} },
+		TotalKey("1"):    func(p *picture) { p.totals = []string{"two"} },
 		JournalKey(1, 1): func(p *picture) { p.journal = "y" },
 	}
 	for key, spoil := range tests {

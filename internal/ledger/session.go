@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/otelcol-agents/otelcol-agents/translate"
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
 
@@ -186,12 +187,19 @@ func appendState(b []byte, s *session.State, touched int64) []byte {
 	b = binary.AppendVarint(b, s.Folded)
 	b = binary.AppendVarint(b, s.Due)
 	b = binary.AppendVarint(b, touched)
+	b = binary.AppendVarint(b, s.Since)
+	b = appendString(b, string(s.Format))
 	b = binary.AppendUvarint(b, uint64(s.Segments)) //nolint:gosec // a number of segments
+	b = binary.AppendUvarint(b, uint64(len(s.Breaks)))
+	for _, at := range s.Breaks {
+		b = binary.AppendVarint(appendFixed(b, at.Source), at.Rows)
+	}
 	b = binary.AppendUvarint(b, uint64(len(s.Refs)))
 	for i := range s.Refs {
 		ref := &s.Refs[i]
-		b = append(b, flag(ref.Quiet, 1))
+		b = append(b, flag(ref.Quiet, refQuiet)|flag(ref.Sent, refSent))
 		b = binary.AppendVarint(b, ref.First)
+		b = binary.AppendVarint(b, ref.Last)
 		b = append(b, ref.Trace[:]...)
 		b = append(b, ref.Root[:]...)
 	}
@@ -215,7 +223,11 @@ const (
 	stateBroken
 	stateLive
 
-	leastRef     = 1 + 1 + 16 + 8
+	refQuiet = 1
+	refSent  = 2
+
+	leastRef     = 1 + 1 + 1 + 16 + 8
+	leastBreak   = 8 + 1
 	leastCounted = 8 + 1 + 8 + tokenFields
 )
 
@@ -225,13 +237,21 @@ func decodeState(body []byte) (s session.State, touched int64, err error) {
 	s.Closed, s.Broken, s.Live = flags&stateClosed != 0, flags&stateBroken != 0, flags&stateLive != 0
 	s.Agent, s.ID = r.string(), r.string()
 	s.Folded, s.Due, touched = r.varint(), r.varint(), r.varint()
+	s.Since, s.Format = r.varint(), translate.Format(r.string())
 	s.Segments = int(r.limited(math.MaxInt32)) //nolint:gosec // limited
+	if n := r.count(leastBreak); n > 0 {
+		s.Breaks = make([]session.Break, n)
+		for i := range s.Breaks {
+			s.Breaks[i] = session.Break{Source: r.fixed(), Rows: r.varint()}
+		}
+	}
 	if n := r.count(leastRef); n > 0 {
 		s.Refs = make([]session.SegmentRef, n)
 		for i := range s.Refs {
 			ref := &s.Refs[i]
-			ref.Quiet = r.flags(1) != 0
-			ref.First = r.varint()
+			flags := r.flags(refQuiet | refSent)
+			ref.Quiet, ref.Sent = flags&refQuiet != 0, flags&refSent != 0
+			ref.First, ref.Last = r.varint(), r.varint()
 			copy(ref.Trace[:], r.take(len(ref.Trace)))
 			copy(ref.Root[:], r.take(len(ref.Root)))
 		}

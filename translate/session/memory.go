@@ -8,13 +8,14 @@ import "github.com/otelcol-agents/otelcol-agents/translate"
 // State is what is remembered of a session that is not in memory. It has no content.
 type State struct {
 	Agent, ID string
-	Closed    bool  // nothing of it is open: its roots are out
-	Broken    bool  // it was closed by an event: the next row begins a new segment
-	Live      bool  // a live source fed it, whose rows cannot be read again
-	Folded    int64 // when its latest record was folded, by the clock of Assembler.At
-	Due       int64 // when that clock closes it if nothing comes, Unix nanoseconds; 0 = it is closed
-	Since     int64 // when its first record was folded, by the same clock: what was too old then stays so
-	Segments  int   // begun so far
+	Format    translate.Format // of its first source
+	Closed    bool             // nothing of it is open: its roots are out
+	Broken    bool             // it was closed by an event: the next row begins a new segment
+	Live      bool             // a live source fed it, whose rows cannot be read again
+	Folded    int64            // when its latest record was folded, by the clock of Assembler.At
+	Due       int64            // when that clock closes it if nothing comes, Unix nanoseconds; 0 = it is closed
+	Since     int64            // when its first record was folded, by the same clock: what was too old then stays so
+	Segments  int              // begun so far
 	Breaks    []Break
 	Refs      []SegmentRef
 	Counted   []Counted
@@ -26,9 +27,11 @@ type State struct {
 // SegmentRef is what links to a segment need.
 type SegmentRef struct {
 	First int64 // time of its first row
+	Last  int64 // time of its latest row
 	Trace translate.TraceID
 	Root  translate.SpanID
 	Quiet bool // nothing of it was sent
+	Sent  bool // its root was
 }
 
 // Break is where the clock closed a session that went on: its records do not tell that.

@@ -358,7 +358,7 @@ func (s *session) touch() {
 // state is what the session is now.
 func (s *session) state() State {
 	st := State{
-		Agent: s.agent, ID: s.id, Closed: s.closed || s.dormant, Broken: s.broken, Live: s.lively, Folded: s.folded,
+		Agent: s.agent, ID: s.id, Format: s.format, Closed: s.closed || s.dormant, Broken: s.broken, Live: s.lively, Folded: s.folded,
 		Segments: s.segments, Refs: s.segmentRefs(), Counted: s.contributed(), Since: s.memory.since, Breaks: slices.Clip(s.memory.breaks),
 	}
 	if !st.Closed {
@@ -367,6 +367,9 @@ func (s *session) state() State {
 			timeout = min(timeout, s.a.cfg.Linger)
 		}
 		st.Due = s.folded + int64(timeout) + 1
+	}
+	if !s.closed {
+		return st // while it is open its rows can be folded again
 	}
 	for _, f := range s.feeds {
 		if f.src.info.Live && len(f.hashes) > 0 && (f.fresh || f.model == nil) {
@@ -435,7 +438,7 @@ func (s *session) segmentRefs() []SegmentRef {
 		refs = append(refs, s.memory.had.Refs...)
 	}
 	for _, g := range s.segs[max(0, len(s.segs)-keepSegments):] {
-		r := SegmentRef{First: g.first, Quiet: g.quiet || g.unsent}
+		r := SegmentRef{First: g.first, Last: g.last, Quiet: g.quiet || g.unsent, Sent: g.sent}
 		if g.keyed {
 			r.Trace, r.Root = g.trace, g.root.span()
 		}
@@ -669,6 +672,60 @@ func (a *Assembler) Home(agent, thread string) (key uint64, ok bool) {
 	}
 	key, ok = a.lines.far[threadID(agent, thread)]
 	return key, ok
+}
+
+// Lose ends an open session whose sources are gone. Spans of it left, so the roots that they lead to leave as
+// well, telling nothing but when they were.
+func (a *Assembler) Lose(m *Memory) Change {
+	c := Change{Key: Key(m.Agent, m.ID), State: m.State}
+	c.State.Closed, c.State.Due, c.State.Refs = true, 0, slices.Clone(m.Refs)
+	emit := func(o translate.Output) {
+		o.Resource = a.resource(m.Agent, "")
+		a.out = append(a.out, o)
+	}
+	step := func(st translate.Step) {
+		st.Agent = m.Agent
+		emit(translate.Output{Step: &st})
+	}
+	errType := ""
+	if hasTerminal(m.Format) {
+		errType = "incomplete_stream"
+	}
+	base := sums{list: m.Counted}
+	for i := range c.State.Refs {
+		r := &c.State.Refs[i]
+		key := spanKey(r.Trace, r.Root)
+		if r.Quiet || r.Sent || r.Root.IsZero() || slices.Contains(m.Left, key) {
+			continue
+		}
+		r.Sent = true
+		from, to := r.First, r.Last
+		if from < ordinalEnd || to < from {
+			from, to = m.Folded, m.Folded
+		}
+		c.Left = append(c.Left, key)
+		emit(translate.Output{Span: &translate.Span{
+			Type: translate.SpanRoot, TraceID: r.Trace, SpanID: r.Root, Start: from, End: to, Session: m.ID, Agent: m.Agent,
+			Error: errType != "", ErrType: errType,
+			Root: &translate.RootAttrs{Format: m.Format, Outcome: translate.OutcomeIncomplete},
+		}})
+		step(translate.Step{Metric: translate.MetricSegments, Value: 1})
+	}
+	sessions := translate.Step{Metric: translate.MetricSessions, Value: 1, Label: translate.OutcomeIncomplete, ErrType: errType, Agent: m.Agent}
+	if counted := base.find(seriesOf(&sessions)); len(c.Left) > 0 && counted.N == 0 {
+		step(sessions)
+	}
+	active := seriesOf(&translate.Step{Metric: translate.MetricActive, Agent: m.Agent})
+	if n := base.find(active).Value; n > 0 {
+		step(translate.Step{Metric: translate.MetricActive, Value: -n})
+	}
+	c.State.Counted = slices.Clone(m.Counted)
+	for i := range c.State.Counted {
+		if c.State.Counted[i].Series == active {
+			c.State.Counted[i].Value = 0
+		}
+	}
+	return c
 }
 
 // Dismiss closes a session and takes it out of memory. What still comes of it begins a new segment.
