@@ -744,7 +744,10 @@ func (n *node) heard(a *Assembler) {
 func (s *session) silenced(it *item) bool {
 	switch {
 	case it.out.Step != nil && it.out.Step.Metric == translate.MetricActive:
-		return it.silent && s.oldStep(it.out.Step, true)
+		if it.out.Step.Value > 0 {
+			s.agedOut = it.silent
+		}
+		return s.agedOut
 	case !it.silent:
 		return false
 	}
