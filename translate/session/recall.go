@@ -532,7 +532,7 @@ func (a *Assembler) Learn(e Entry) {
 		}
 		reg.tokens, reg.cost = larger(reg.tokens, e.Tokens), max(reg.cost, e.Cost)
 	case EntryThread:
-		a.lines.far[e.ID] = e.Session // in the order of their learning, the latest stands
+		a.lines.far[e.ID] = e.Session
 	}
 }
 
