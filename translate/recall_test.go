@@ -486,3 +486,34 @@ func TestRecall(t *testing.T) {
 		})
 	}
 }
+
+// TestThreadOfASessionThatIsNotInMemory: a subagent's file goes into its parent's session in any process, whatever
+// is in memory there.
+func TestThreadOfASessionThatIsNotInMemory(t *testing.T) {
+	sources := folders(t)["rollout-subagents"]
+	plain := newWorld(t, sources, settings{}, false)
+	plain.run(plain.order(nil, false), nil)
+	homes := map[string]bool{}
+	for _, o := range plain.outs {
+		if o.Span != nil {
+			homes[o.Span.Session] = true
+		}
+	}
+	w := newWorld(t, sources, settings{}, true)
+	for _, f := range w.files {
+		for n := range f.lines[:len(f.lines)/2] {
+			f.step(w.a, n)
+			f.read++
+		}
+	}
+	w.take()
+	for i := range w.files {
+		w.begin()
+		for n := range w.files[i].read {
+			w.files[i].step(w.a, n)
+		}
+		for key := range w.a.Oldest() {
+			assert.True(t, homes[w.mem.sessions[key].ID], "file %d belongs to one of the sessions", i)
+		}
+	}
+}

@@ -251,8 +251,10 @@ func (a *Assembler) finish(src *Source) {
 	for _, f := range src.list {
 		f.s.settleTimes()
 	}
-	for _, f := range src.list {
-		f.s.sources = slices.DeleteFunc(f.s.sources, func(o *Source) bool { return o == src })
+	if src.info.Live { // many requests may feed one session
+		for _, f := range src.list {
+			f.s.sources = slices.DeleteFunc(f.s.sources, func(o *Source) bool { return o == src })
+		}
 	}
 	if src.lineage != nil {
 		src.lineage.ended = true

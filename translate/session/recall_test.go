@@ -89,7 +89,11 @@ func TestSessionGoesOnWhenItsSourcesAreGone(t *testing.T) {
 	assert.True(t, st.Closed)
 	assert.Zero(t, st.Due)
 	require.Len(t, st.Refs, 1)
-	assert.Equal(t, SegmentRef{First: begin, Trace: first.TraceID, Root: first.SpanID}, st.Refs[0])
+	ref := st.Refs[0]
+	assert.Equal(t, begin, ref.First)
+	assert.Equal(t, first.TraceID, ref.Trace)
+	assert.Equal(t, first.SpanID, ref.Root)
+	assert.False(t, ref.Quiet)
 
 	a = k.life(env{}.config())
 	more := give(a, a.Open(env{}.source()), at(100, prompt()), at(101, says("m2", 7, 1)), at(102, ends()))
