@@ -86,6 +86,7 @@ type file struct {
 	data   []byte
 	format translate.Format
 	read   int
+	silent int // lines of it that were there before
 	src    *session.Source
 	dec    lineDecoder
 	named  bool
@@ -113,6 +114,8 @@ func (f *file) open(t testing.TB, a *session.Assembler, set settings) {
 }
 
 func (f *file) step(a *session.Assembler, n int) {
+	a.Silent(n < f.silent)
+	defer a.Silent(false)
 	for _, d := range f.dec.Decode(bytes.Clone(f.lines[n]), nil) {
 		if r := d.Record; !f.named && r != nil && r.Context == nil && r.Sidecar == nil {
 			f.src.Derive(ids.Session(detect.Agent(f.format), f.lines[n]))
@@ -478,6 +481,40 @@ func TestRecall(t *testing.T) {
 				}
 				for _, d := range compareRuns(want, got) {
 					t.Errorf("run %d of %d lines, mixed %t, %+v, %+v: %s", n, len(order), n%2 == 1, common, events, d)
+				}
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// TestRecallSilent is TestRecall for files that were there, in part, before anybody read them.
+func TestRecallSilent(t *testing.T) {
+	for name, sources := range scenarios(t) {
+		t.Run(name, func(t *testing.T) {
+			for n := range *recallRuns {
+				rnd := seeded(name, n)
+				plain, w := newWorld(t, sources, settingsOf(name), false), newWorld(t, sources, settingsOf(name), true)
+				for i, f := range plain.files {
+					f.silent = rnd.IntN(len(f.lines) + 1)
+					w.files[i].silent = f.silent
+				}
+				order := plain.order(rnd, false)
+				var events []event
+				for range 1 + n%3 {
+					events = append(events, event{at: rnd.IntN(len(order) + 1), lose: true})
+				}
+				plain.run(order, nil)
+				w.asItCame = inOrder[name] != "" || n%2 == 0 || name == "rollout-archived-copy" // what one file tells silently, the other does not
+				w.run(order, rnd, events...)
+				want, got := summarize(t, plain.outs), summarize(t, w.outs)
+				if ordered[name] != "" {
+					want, got = want.loose(), got.loose()
+				}
+				for _, d := range compareRuns(want, got) {
+					t.Errorf("run %d of %d lines, %+v: %s", n, len(order), events, d)
 				}
 				if t.Failed() {
 					return

@@ -214,7 +214,7 @@ func (s *session) copyLink() *translate.Link {
 		}
 	}
 	if g != nil {
-		if g.quiet || g.unsent {
+		if !g.seen() {
 			return nil
 		}
 		return g.rootRef(translate.LinkForkedFrom)

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -431,7 +432,7 @@ func (s *session) segmentRefs() []SegmentRef {
 		refs = append(refs, s.memory.had.Refs...)
 	}
 	for _, g := range s.segs[max(0, len(s.segs)-keepSegments):] {
-		r := SegmentRef{First: g.first, Quiet: g.quiet || g.unsent}
+		r := SegmentRef{First: g.first, Quiet: !g.seen()}
 		if g.keyed {
 			r.Trace, r.Root = g.trace, g.root.span()
 		}
@@ -725,12 +726,25 @@ func (a *Assembler) leave(s *session) {
 }
 
 // silent reports whether an item is of what was there before the receiver was.
-func (g *segment) silent(n *node) bool {
-	if g.sending {
+//
+// What a unit tells is as silent as the rows that told of it, whatever row made it final.
+func (g *segment) silent(it *item) bool {
+	switch {
+	case g.sending:
 		return g.root.hush && !g.root.used
+	case it.node == nil || it.out.Log != nil && !ofUnit(it.source):
+		return g.s.a.muted
 	}
-	return g.s.a.muted || n != nil && n.hush
+	return it.node.hush
 }
+
+// ofUnit reports whether a log record is of a response, call or subagent, and not of one record.
+func ofUnit(source string) bool {
+	return strings.HasPrefix(source, "response/") || strings.HasPrefix(source, "call/") || strings.HasPrefix(source, "agent/")
+}
+
+// seen reports whether the segment's root has left or is to leave.
+func (g *segment) seen() bool { return !g.quiet && !g.unsent && (!g.root.hush || g.root.used) }
 
 // heard notes that something tells of a span that is not silent.
 func (n *node) heard(a *Assembler) {
