@@ -4,8 +4,9 @@ GOFUMPT       = go run mvdan.cc/gofumpt@v0.12.0
 OCB           = go run go.opentelemetry.io/collector/cmd/builder@v0.165.0
 FUZZTIME     ?= 30s
 BENCHTIME    ?= 1s
+KILLS        ?= 200
 
-.PHONY: all build test test-with-cover lint fmt tidy generate genotelcol otelcol-agents prices compare bench limits fuzz cases run run-replay
+.PHONY: all build test torture test-with-cover lint fmt tidy generate genotelcol otelcol-agents prices compare bench limits fuzz cases run run-replay
 
 all: lint test build
 
@@ -17,6 +18,9 @@ test: ## all tests with the race detector
 
 test-with-cover:
 	go test -race -timeout 240s -coverprofile=bin/cover.out ./...
+
+torture: ## KILLS times SIGKILL for each kind of exporter queue, then a comparison with an undisturbed run
+	go test -count=1 -timeout 60m -v ./internal/torture -run '^TestKilled$$' -args -kills $(KILLS) -size 24
 
 lint:
 	$(GOLANGCI_LINT) run ./...

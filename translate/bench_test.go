@@ -47,6 +47,14 @@ func assembler() *session.Assembler {
 	return session.New(cfg)
 }
 
+// remembering is an assembler whose sessions may leave memory.
+func remembering() *session.Assembler {
+	cfg := session.NewConfig()
+	cfg.Prices = price.NewBook(price.Default())
+	cfg.Recall = func(uint64) *session.Memory { return nil }
+	return session.New(cfg)
+}
+
 func perLine(b *testing.B, lines int) {
 	b.Helper()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(lines), "ns/line")
@@ -108,6 +116,24 @@ func BenchmarkStages(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			foldAll(units)
+		}
+		perLine(b, len(lines))
+	})
+	b.Run("fold/remembered", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		b.ReportAllocs()
+		for b.Loop() {
+			a := remembering()
+			src := a.Open(session.SourceInfo{Format: translate.FormatClaudeCode, Agent: "claude-code", ModTime: modTime})
+			for i := range units {
+				a.Step(src, &units[i])
+				if i%100 == 99 { // about a turn of the receiver
+					a.Changes()
+					a.Learned()
+				}
+			}
+			a.End(src)
+			a.Close()
 		}
 		perLine(b, len(lines))
 	})

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +86,7 @@ type file struct {
 	data   []byte
 	format translate.Format
 	read   int
+	silent int // lines of it that were there before
 	src    *session.Source
 	dec    lineDecoder
 	named  bool
@@ -112,6 +114,8 @@ func (f *file) open(t testing.TB, a *session.Assembler, set settings) {
 }
 
 func (f *file) step(a *session.Assembler, n int) {
+	a.Silent(n < f.silent)
+	defer a.Silent(false)
 	for _, d := range f.dec.Decode(bytes.Clone(f.lines[n]), nil) {
 		if r := d.Record; !f.named && r != nil && r.Context == nil && r.Sidecar == nil {
 			f.src.Derive(ids.Session(detect.Agent(f.format), f.lines[n]))
@@ -211,8 +215,10 @@ func (w *world) run(order []int, rnd *rand.Rand, events ...event) {
 			w.take()
 			switch {
 			case e.due:
-				w.now += int64(2 * time.Hour)
-				w.a.Due(w.now)
+				for range 2 { // the first may only find that nothing is unread
+					w.now += int64(2 * time.Hour)
+					w.a.Due(w.now)
+				}
 				w.take()
 			case e.lose:
 				w.begin()
@@ -395,8 +401,10 @@ func (s summary) loose() summary {
 	for id := range s.spans {
 		out.spans[id] = ""
 	}
-	for id := range s.logs {
-		out.logs[id] = ""
+	for id, log := range s.logs {
+		if !strings.Contains(log, `"Event":"orchestration"`) { // by the agent, or else by the call that launched it
+			out.logs[id] = ""
+		}
 	}
 	for k, x := range s.steps {
 		if slices.Contains([]translate.Metric{
@@ -425,16 +433,23 @@ var ordered = map[string]string{
 	"transcripts/turn-mode-agents":    "a subagent without a launcher is closed as what is known of it by then",
 	"rollout-subagent-with-history":   "the session begins with the row that is read first",
 	"rollout-subagents":               "a subagent begins with the first that tells of it: its launcher or its own file",
-	"rollout-with-stream":             "stream and rollout tell the same calls under different names",
 	"transcripts/agent-in-background": "a call of a subagent that ends by its launcher's word is incomplete if its result was not read yet",
 	"transcripts/agent-progress":      "a subagent begins with the first that tells of it: its launcher or its own file",
-	"transcripts/fork-restamped":      "rows without an id are named after their place among all rows of the session",
 	"transcripts/subagents":           "a call of a subagent that ends by its launcher's word is incomplete if its result was not read yet",
+}
+
+// inOrder are the scenarios whose sources are read again in the order in which they were read first.
+var inOrder = map[string]string{
+	"rollout-with-stream":        "stream and rollout tell the same calls under different ids: the first one that is read names them",
+	"transcripts/fork-restamped": "rows without an id are named after their place among all rows of the session",
 }
 
 // unclocked are the scenarios that the clock does not close in the middle.
 var unclocked = map[string]string{
-	"rollout-archived-copy": "a response of a rollout that is closed before its id was told goes by another one",
+	"rollout-subagent-alone":        "a thread whose parent was not read far enough by then is given up",
+	"rollout-subagent-with-history": "the same",
+	"rollout-subagents":             "the same",
+	"rollout-archived-copy":         "a response of a rollout that is closed before its id was told goes by another one",
 }
 
 var recallRuns = flag.Int("recall-runs", 12, "how often memory is lost in every scenario")
@@ -458,7 +473,7 @@ func TestRecall(t *testing.T) {
 				}
 				plain.run(order, nil, common...)
 				w := newWorld(t, sources, settingsOf(name), true)
-				w.asItCame = n%5 == 4
+				w.asItCame = inOrder[name] != "" || n%5 == 4
 				w.run(order, rnd, append(slices.Clone(common), events...)...)
 				want, got := summarize(t, plain.outs), summarize(t, w.outs)
 				if ordered[name] != "" {
@@ -472,5 +487,70 @@ func TestRecall(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRecallSilent is TestRecall for files that were there, in part, before anybody read them.
+func TestRecallSilent(t *testing.T) {
+	for name, sources := range scenarios(t) {
+		t.Run(name, func(t *testing.T) {
+			for n := range *recallRuns {
+				rnd := seeded(name, n)
+				plain, w := newWorld(t, sources, settingsOf(name), false), newWorld(t, sources, settingsOf(name), true)
+				for i, f := range plain.files {
+					f.silent = rnd.IntN(len(f.lines) + 1)
+					w.files[i].silent = f.silent
+				}
+				order := plain.order(rnd, false)
+				var events []event
+				for range 1 + n%3 {
+					events = append(events, event{at: rnd.IntN(len(order) + 1), lose: true})
+				}
+				plain.run(order, nil)
+				w.asItCame = inOrder[name] != "" || n%2 == 0 || name == "rollout-archived-copy" // what one file tells silently, the other does not
+				w.run(order, rnd, events...)
+				want, got := summarize(t, plain.outs), summarize(t, w.outs)
+				if ordered[name] != "" {
+					want, got = want.loose(), got.loose()
+				}
+				for _, d := range compareRuns(want, got) {
+					t.Errorf("run %d of %d lines, %+v: %s", n, len(order), events, d)
+				}
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// TestThreadOfASessionThatIsNotInMemory: a subagent's file goes into its parent's session in any process, whatever
+// is in memory there.
+func TestThreadOfASessionThatIsNotInMemory(t *testing.T) {
+	sources := folders(t)["rollout-subagents"]
+	plain := newWorld(t, sources, settings{}, false)
+	plain.run(plain.order(nil, false), nil)
+	homes := map[string]bool{}
+	for _, o := range plain.outs {
+		if o.Span != nil {
+			homes[o.Span.Session] = true
+		}
+	}
+	w := newWorld(t, sources, settings{}, true)
+	for _, f := range w.files {
+		for n := range f.lines[:len(f.lines)/2] {
+			f.step(w.a, n)
+			f.read++
+		}
+	}
+	w.take()
+	for i := range w.files {
+		w.begin()
+		for n := range w.files[i].read {
+			w.files[i].step(w.a, n)
+		}
+		for key := range w.a.Oldest() {
+			assert.True(t, homes[w.mem.sessions[key].ID], "file %d belongs to one of the sessions", i)
+		}
 	}
 }

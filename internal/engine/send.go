@@ -24,8 +24,13 @@ func (e *Engine) runSend() {
 		for _, p := range parcels {
 			outs = append(outs, p.outs...)
 		}
-		// After something was given up nothing is committed: what comes later must not stand for it.
-		e.abandoned = e.abandoned || !e.deliver(outs) || !e.commit(parcels, outs)
+		switch {
+		case e.abandoned:
+			// What comes later must not be committed either: its progress would stand for what was given up.
+			e.abandon(outs)
+		case !e.deliver(outs) || !e.commit(parcels, outs):
+			e.abandoned = true
+		}
 		e.outstanding.Add(-int64(len(parcels)))
 	}
 }
@@ -138,8 +143,12 @@ func (e *Engine) insist(do func() error) bool {
 	}
 }
 
-// abandon counts what the end of the process leaves undelivered. Nothing of it is committed.
+// abandon counts what the end of the process leaves undelivered. Nothing of it is committed, so that with a
+// store that stays it is not lost: the next process makes it again.
 func (e *Engine) abandon(outs []translate.Output) {
+	if e.options.Durable {
+		return
+	}
 	var spans, logs int
 	for i := range outs {
 		switch {
@@ -333,8 +342,10 @@ func (e *Engine) snapshot() bool {
 		return n, e.options.Sink.Metrics(e.running, again)
 	})
 	if !ok {
-		e.drop(Metrics, n, errGaveUp)
-		e.undelivered.Add(int64(n))
+		if !e.options.Durable {
+			e.drop(Metrics, n, errGaveUp)
+			e.undelivered.Add(int64(n))
+		}
 		return false
 	}
 	return !e.options.Delta || e.accepted()

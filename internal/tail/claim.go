@@ -149,18 +149,18 @@ func (t *Tailer) resolver() func(path string, link bool) string {
 			return t.resolved(path)
 		}
 		dir := filepath.Dir(path)
-		real, ok := dirs[dir]
+		target, ok := dirs[dir]
 		if !ok {
-			real = t.resolved(dir)
-			dirs[dir] = real
+			target = t.resolved(dir)
+			dirs[dir] = target
 		}
-		return filepath.Join(real, filepath.Base(path))
+		return filepath.Join(target, filepath.Base(path))
 	}
 }
 
 func (t *Tailer) resolved(path string) string {
-	if real, err := t.sys.resolve(path); err == nil {
-		return real
+	if target, err := t.sys.resolve(path); err == nil {
+		return target
 	}
 	return path
 }
@@ -168,14 +168,14 @@ func (t *Tailer) resolved(path string) string {
 // progress is how far a file is read.
 func (t *Tailer) progress(f *file, modTime int64) ledger.Progress {
 	return ledger.Progress{
-		ID: f.number, Path: t.real(f), Device: f.id.device, Inode: f.id.inode, Epoch: f.epoch,
+		ID: f.number, Path: t.pathOf(f), Device: f.id.device, Inode: f.id.inode, Epoch: f.epoch,
 		Pos: f.pos, Start: f.start, Over: f.over, Head: ledger.Mark(f.head), Frontier: ledger.Mark(f.frontier),
 		ModTime: modTime, Began: f.began,
 	}
 }
 
-// real is the resolved name of a file.
-func (t *Tailer) real(f *file) string {
+// pathOf is the resolved name of a file.
+func (t *Tailer) pathOf(f *file) string {
 	if name := t.nameOf(f); name != f.resolvedOf {
 		f.resolvedOf, f.last.Path = name, t.resolved(name)
 	}

@@ -47,7 +47,7 @@ func FuzzTailer(f *testing.F) {
 		"p.r.a,", "pp.t.n,", "A.a.M.m,", "q.w.t.a,", "am.a.m,", "aR.R.,", "ad.A.d.a,",
 		"mR.O.aDDM,QoxM..ta.Mx.Ow,A..Na..nm.PNazw,twAmOr", // names that change places while a number is given anew
 		"ap.sn,", "aaps.n,", "qw.sn.a,", "qwkn.a,", "xxpps.n.a,", "haaa.k,", "haa.ca.hapkn,", "aaa,str,", "aa,sr,", "aa,sR,", "aa,kt.a,",
-		"aA,sm,", "aaA,smA,", "aA,sdMA,", "a,sd,s.a,", "z.sz.a,", "ha.d..kA,", "ha.o.,o.ca,", "aPRO.so,", "ao.k.,o,", "ha.t.ka,",
+		"aA,sm,", "aaA,smA,", "aA,sdMA,", "a,sd,s.a,", "z.sz.a,", "ha.d..kA,", "ha.o.,o.ca,", "aPRO.so,", "ao.k.,o,", "ha.t.ka,", "z.DDAMM..OMMA.MsMDM",
 	} {
 		f.Add(seed)
 	}

@@ -102,6 +102,19 @@ func TestShutdownWithoutStart(t *testing.T) {
 	require.NoError(t, live.Shutdown(t.Context()))
 }
 
+func TestForgetful(t *testing.T) {
+	l := Forgetful()
+	assert.True(t, l.First())
+	one, known := l.Claim("/a", 1, 2)
+	assert.False(t, known)
+	l.Unclaim(one.ID)
+	two, known := l.Claim("/a", 1, 2)
+	assert.False(t, known)
+	assert.NotEqual(t, one.ID, two.ID)
+	require.NoError(t, l.Begin(t.Context(), nil))
+	assert.False(t, l.First())
+}
+
 func TestStartFails(t *testing.T) {
 	live := New(Config{Include: []string{"/tmp/{a"}, Exclude: []string{""}}, nil, newRig(t, Config{}))
 	require.ErrorIs(t, live.Start(t.Context()), errBadGlob)

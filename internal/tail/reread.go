@@ -184,7 +184,7 @@ func (r *rereading) remainder(b *batch.Batch, end int64) error {
 	}
 	last := end == r.upto.Pos
 	if size := end - r.pos; size > 0 && !r.over {
-		taken := size <= int64(r.t.cfg.MaxLine) && !(last && r.upto.Over)
+		taken := size <= int64(r.t.cfg.MaxLine) && (!last || !r.upto.Over)
 		if taken {
 			if err := r.window.seek(r.window.src, r.pos); err != nil {
 				return changed(err)

@@ -94,12 +94,7 @@ func (r *agentStream) start(ctx context.Context, host component.Host) error {
 }
 
 func (r *agentStream) startEngine(ctx context.Context) error {
-	store, durable := r.store, r.store != nil
-	if !durable {
-		store = ledger.NewMemory()
-	}
-	now := time.Now()
-	book, err := ledger.Open(ctx, store, now)
+	book, err := ledger.Open(ctx, r.store, time.Now())
 	if err != nil {
 		return fmt.Errorf("read what is stored: %w", err)
 	}
@@ -107,7 +102,7 @@ func (r *agentStream) startEngine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opts.Ledger, opts.Durable = book, durable
+	opts.Ledger, opts.Durable = book, r.cfg.Storage != nil
 	opts.Totals = r.totals(book)
 	r.ledger, r.ledgerEntries = book, book.Size
 	r.engine = engine.New(opts)

@@ -37,12 +37,12 @@ type extensionHost struct {
 
 func (h *extensionHost) GetExtensions() map[component.ID]component.Component { return h.extensions }
 
-// fileStorage is the extension file_storage over a directory.
-func fileStorage(t *testing.T, dir string) storage.Extension {
+// fileStorage is the extension file_storage over a directory. maxSize bounds a database; 0: nothing does.
+func fileStorage(t *testing.T, dir string, maxSize int64) storage.Extension {
 	t.Helper()
 	f := filestorage.NewFactory()
 	cfg := f.CreateDefaultConfig().(*filestorage.Config)
-	cfg.Directory = dir
+	cfg.Directory, cfg.MaxSize = dir, maxSize
 	ext, err := f.Create(t.Context(), extensiontest.NewNopSettings(f.Type()), cfg)
 	require.NoError(t, err)
 	require.NoError(t, ext.Start(t.Context(), componenttest.NewNopHost()))
@@ -148,13 +148,13 @@ func walked(t *testing.T, s ledger.Store) map[string]string {
 // storeKinds open the same storage again and again, as restarts do.
 var storeKinds = map[string]func(t *testing.T) (open func() storage.Client){
 	"file_storage": func(t *testing.T) func() storage.Client {
-		ext, close := fileStorage(t, t.TempDir()), func(context.Context) error { return nil }
-		t.Cleanup(func() { assert.NoError(t, close(context.Background())) })
+		ext, closeLast := fileStorage(t, t.TempDir(), 0), func(context.Context) error { return nil }
+		t.Cleanup(func() { assert.NoError(t, closeLast(context.Background())) })
 		return func() storage.Client {
-			require.NoError(t, close(t.Context()))
+			require.NoError(t, closeLast(t.Context()))
 			client, err := ext.GetClient(t.Context(), component.KindReceiver, storageID, "")
 			require.NoError(t, err)
-			close = client.Close
+			closeLast = client.Close
 			return client
 		}
 	},
@@ -173,7 +173,7 @@ func set(key, value string) ledger.Op { return ledger.Op{Key: key, Value: []byte
 func remove(key string) ledger.Op { return ledger.Op{Key: key} }
 
 func TestStore(t *testing.T) {
-	for kind, make := range storeKinds {
+	for kind, prepare := range storeKinds {
 		for name, tt := range map[string]struct {
 			batches [][]ledger.Op
 			want    map[string]string
@@ -190,7 +190,7 @@ func TestStore(t *testing.T) {
 			"empty value":                   {batches: [][]ledger.Op{{set("a", "")}}, want: map[string]string{"a": ""}},
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				open := make(t)
+				open := prepare(t)
 				s := newClientStore(open(), zap.NewNop())
 				for _, ops := range tt.batches {
 					require.NoError(t, s.Batch(t.Context(), ops...))
@@ -213,7 +213,7 @@ func TestStore(t *testing.T) {
 			})
 		}
 		t.Run(kind+"/single operations", func(t *testing.T) {
-			open := make(t)
+			open := prepare(t)
 			s := newClientStore(open(), zap.NewNop())
 			require.NoError(t, s.Set(t.Context(), "a", []byte("1")))
 			require.NoError(t, s.Set(t.Context(), "b", []byte{}))
@@ -225,14 +225,14 @@ func TestStore(t *testing.T) {
 			assert.Equal(t, map[string]string{"b": "", "c": "3"}, walked(t, newClientStore(open(), zap.NewNop())))
 		})
 		t.Run(kind+"/a walk that stops", func(t *testing.T) {
-			s := newClientStore(make(t)(), zap.NewNop())
+			s := newClientStore(prepare(t)(), zap.NewNop())
 			require.NoError(t, s.Batch(t.Context(), set("a", "1"), set("b", "2")))
 			stop, n := errors.New("enough"), 0
 			assert.Equal(t, stop, s.Walk(t.Context(), func(string, []byte) error { n++; return stop }))
 			assert.Equal(t, 1, n)
 		})
 		t.Run(kind+"/like a map", func(t *testing.T) {
-			open := make(t)
+			open := prepare(t)
 			s := newClientStore(open(), zap.NewNop())
 			r, want := rand.New(rand.NewPCG(1, 2)), map[string]string{}
 			for range 300 {
@@ -261,7 +261,7 @@ func TestStore(t *testing.T) {
 // TestStoreFails has batches fail, before or after they were done: errors come through, and what the store
 // shows is what is stored.
 func TestStoreFails(t *testing.T) {
-	for kind, make := range map[string]func() (storage.Client, *memoryStorage){
+	for kind, prepare := range map[string]func() (storage.Client, *memoryStorage){
 		"walker": func() (storage.Client, *memoryStorage) { s := &walkingStorage{}; return s, &s.memoryStorage },
 		"index":  func() (storage.Client, *memoryStorage) { s := &memoryStorage{}; return s, s },
 	} {
@@ -280,7 +280,7 @@ func TestStoreFails(t *testing.T) {
 			"keys of one shard": {ops: inOneShard("a", 5), done: true},
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				client, memory := make()
+				client, memory := prepare()
 				s := newClientStore(client, zap.NewNop())
 				want := map[string]string{"a": "1", "d": "4"}
 				require.NoError(t, s.Batch(t.Context(), set("a", "1"), set("d", "4")))
@@ -306,7 +306,7 @@ func TestStoreFails(t *testing.T) {
 			})
 		}
 		t.Run(kind+"/reading", func(t *testing.T) {
-			client, memory := make()
+			client, memory := prepare()
 			away := errors.New("away")
 			memory.fail = func([]*storage.Operation) (bool, error) { return false, away }
 			s := newClientStore(client, zap.NewNop())
@@ -320,6 +320,37 @@ func TestStoreFails(t *testing.T) {
 			assert.Equal(t, map[string]string{"f/1": "1"}, walked(t, s))
 		})
 	}
+}
+
+// TestStoreFull fills a database up to max_size: what is in it stays, and writing goes on once it may grow.
+func TestStoreFull(t *testing.T) {
+	dir := t.TempDir()
+	open := func(maxSize int64) (ledger.Store, func()) {
+		client, err := fileStorage(t, dir, maxSize).GetClient(t.Context(), component.KindReceiver, storageID, "")
+		require.NoError(t, err)
+		return newClientStore(client, zap.NewNop()), func() { require.NoError(t, client.Close(t.Context())) }
+	}
+	s, closeStore := open(256 << 10)
+	var err error
+	want, value := map[string]string{}, strings.Repeat("x", 2000)
+	for n := 0; err == nil; n++ {
+		require.Less(t, n, 1000)
+		key := fmt.Sprintf("k/%03d", n)
+		if err = s.Batch(t.Context(), set(key, value), set("v", key)); err == nil {
+			want[key], want["v"] = value, key
+		}
+	}
+	require.ErrorIs(t, err, storage.ErrStorageFull)
+	assert.Equal(t, want, walked(t, s))
+	closeStore()
+
+	s, closeStore = open(1 << 20)
+	assert.Equal(t, want, walked(t, s))
+	require.NoError(t, s.Batch(t.Context(), remove("v"), set("k/new", value)))
+	delete(want, "v")
+	want["k/new"] = value
+	assert.Equal(t, want, walked(t, s))
+	closeStore()
 }
 
 func apply(to map[string]string, ops []ledger.Op) {
@@ -455,7 +486,7 @@ func TestOpenStore(t *testing.T) {
 		assert.Equal(t, 1, memory.closed)
 	})
 	t.Run("used by another process", func(t *testing.T) {
-		ext, cfg := fileStorage(t, t.TempDir()), withTCP(newConfig())
+		ext, cfg := fileStorage(t, t.TempDir(), 0), withTCP(newConfig())
 		cfg.Storage = &storageID
 		host := &extensionHost{extensions: map[component.ID]component.Component{storageID: ext}}
 		r, err := newReceiver(cfg, nopSettings())

@@ -200,11 +200,13 @@ func (a *Assembler) add(key sessionKey, src *Source) *session {
 // evict closes a session to make room.
 func (a *Assembler) evict(s *session) {
 	a.unlist(s)
-	for _, f := range s.feeds {
-		f.end()
+	if !s.rebuilding { // else it is not what it was
+		for _, f := range s.feeds {
+			f.end()
+		}
+		s.settleTimes()
+		s.close()
 	}
-	s.settleTimes()
-	s.close()
 	a.leave(s)
 	if !a.remembers() {
 		a.dropped[s.key] = struct{}{}
@@ -249,6 +251,11 @@ func (a *Assembler) finish(src *Source) {
 	for _, f := range src.list {
 		f.s.settleTimes()
 	}
+	if src.info.Live { // many requests may feed one session
+		for _, f := range src.list {
+			f.s.sources = slices.DeleteFunc(f.s.sources, func(o *Source) bool { return o == src })
+		}
+	}
 	if src.lineage != nil {
 		src.lineage.ended = true
 	}
@@ -276,6 +283,9 @@ func (a *Assembler) End(src *Source) {
 func (a *Assembler) Close() {
 	a.releaseAll()
 	for _, s := range a.order {
+		if s.rebuilding {
+			continue // it is not what it was
+		}
 		for _, f := range s.feeds {
 			f.end()
 		}

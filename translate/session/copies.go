@@ -109,15 +109,16 @@ func (a *Assembler) give(id uint64, w owner) {
 	o := &a.owners
 	if len(o.young) >= maxOwned {
 		o.young, o.old = make(map[uint64]owner), o.young
-		a.forgetPeople()
+		a.forgetPeople(w.n)
 	}
 	o.young[id] = w
 }
 
-// forgetPeople gives up the numbers of sessions that own nothing any more.
-func (a *Assembler) forgetPeople() {
+// forgetPeople gives up the numbers of sessions that own nothing any more, but for one that is about to.
+func (a *Assembler) forgetPeople(but uint32) {
 	o := &a.owners
 	used := make([]bool, len(o.people))
+	used[but] = true
 	for _, w := range o.old {
 		used[w.n] = true
 	}
@@ -213,7 +214,7 @@ func (s *session) copyLink() *translate.Link {
 		}
 	}
 	if g != nil {
-		if g.quiet || g.unsent {
+		if !g.seen() {
 			return nil
 		}
 		return g.rootRef(translate.LinkForkedFrom)

@@ -24,4 +24,10 @@
 // the id of its first response, a file without any times gets them when it ends, and a session
 // in which no agent acted leaves no trace. Of transcripts, rows of subagents wait for their launcher,
 // subagents for rows of their own, and roots for both, until no source has anything unread.
+//
+// A session may leave memory and be rebuilt from its sources (recall.go). The caller keeps what Changes and
+// Learned tell, in one step with what Take gave; it answers Config.Recall with it, folds the sources of a session
+// that is to be rebuilt from their beginnings, in the order in which they were read first where it can, and
+// says Rebuilt. Sessions that share sources leave and come back together (Group). After Forget it asks for
+// Changes before it folds anything more.
 package session

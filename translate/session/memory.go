@@ -79,7 +79,7 @@ const (
 )
 
 // Entry is a fact about an id that outlives the session. Of several entries of one kind and id, the first
-// tells the session and the highest values count.
+// tells the session, of a thread the last, and the highest values count.
 type Entry struct {
 	Kind    EntryKind
 	ID      uint64 // hash

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -438,7 +439,7 @@ func (s *session) segmentRefs() []SegmentRef {
 		refs = append(refs, s.memory.had.Refs...)
 	}
 	for _, g := range s.segs[max(0, len(s.segs)-keepSegments):] {
-		r := SegmentRef{First: g.first, Last: g.last, Quiet: g.quiet || g.unsent, Sent: g.sent}
+		r := SegmentRef{First: g.first, Last: g.last, Quiet: !g.seen(), Sent: g.sent}
 		if g.keyed {
 			r.Trace, r.Root = g.trace, g.root.span()
 		}
@@ -539,7 +540,7 @@ func (a *Assembler) Learn(e Entry) {
 		}
 		reg.tokens, reg.cost = larger(reg.tokens, e.Tokens), max(reg.cost, e.Cost)
 	case EntryThread:
-		a.lines.far[e.ID] = e.Session // in the order of their learning, the latest stands
+		a.lines.far[e.ID] = e.Session
 	}
 }
 
@@ -802,12 +803,25 @@ func (a *Assembler) leave(s *session) {
 }
 
 // silent reports whether an item is of what was there before the receiver was.
-func (g *segment) silent(n *node) bool {
-	if g.sending {
+//
+// What a unit tells is as silent as the rows that told of it, whatever row made it final.
+func (g *segment) silent(it *item) bool {
+	switch {
+	case g.sending:
 		return g.root.hush && !g.root.used
+	case it.node == nil || it.out.Log != nil && !ofUnit(it.source):
+		return g.s.a.muted
 	}
-	return g.s.a.muted || n != nil && n.hush
+	return it.node.hush
 }
+
+// ofUnit reports whether a log record is of a response, call or subagent, and not of one record.
+func ofUnit(source string) bool {
+	return strings.HasPrefix(source, "response/") || strings.HasPrefix(source, "call/") || strings.HasPrefix(source, "agent/")
+}
+
+// seen reports whether the segment's root has left or is to leave.
+func (g *segment) seen() bool { return !g.quiet && !g.unsent && (!g.root.hush || g.root.used) }
 
 // heard notes that something tells of a span that is not silent.
 func (n *node) heard(a *Assembler) {
@@ -821,7 +835,10 @@ func (n *node) heard(a *Assembler) {
 func (s *session) silenced(it *item) bool {
 	switch {
 	case it.out.Step != nil && it.out.Step.Metric == translate.MetricActive:
-		return it.silent && s.oldStep(it.out.Step, true)
+		if it.out.Step.Value > 0 {
+			s.agedOut = it.silent
+		}
+		return s.agedOut
 	case !it.silent:
 		return false
 	}

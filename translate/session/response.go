@@ -94,6 +94,7 @@ type part struct {
 type said struct {
 	log    *translate.Log
 	source string
+	silent bool
 }
 
 // release lets go of what only completion needed.
@@ -381,7 +382,7 @@ func (s *session) say(r *row, resp *response, b *translate.Block) {
 	if p.Content != "" && capture {
 		resp.out = append(resp.out, p)
 	}
-	resp.said = append(resp.said, said{l, r.source})
+	resp.said = append(resp.said, said{l, r.source, s.a.muted})
 	if resp.counts {
 		resp.speak()
 	}
@@ -393,7 +394,10 @@ func (resp *response) speak() {
 	if !resp.counts {
 		n = resp.agent.nodeIn(g)
 	}
+	a := g.s.a
+	defer func(was bool) { a.muted = was }(a.muted)
 	for _, s := range resp.said {
+		a.muted = s.silent
 		g.log(s.log, n, resp.agent.typ, s.source, 0)
 	}
 	resp.said = nil

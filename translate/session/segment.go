@@ -181,7 +181,7 @@ func (g *segment) ready() bool { return !g.quiet && g.keyed && g.s.unresolved ==
 // emit sends the item, or holds it until the segment's ids and times are known. Beyond max_spans held
 // spans the oldest go out as well as they can be told (design, untimed files).
 func (g *segment) emit(it item) {
-	it.at, it.silent = g.s.at, g.silent(it.node)
+	it.at, it.silent = g.s.at, g.silent(&it)
 	if g.ready() {
 		g.s.deliver(it, g)
 		return
@@ -381,7 +381,7 @@ func (g *segment) send() {
 	if g.link == nil && g.n == 0 {
 		g.link = s.forkLink()
 	}
-	if g.link != nil && (g.before == nil || !g.before.unsent) {
+	if g.link != nil && (g.before == nil || g.before.seen()) {
 		sp.Links = []translate.Link{*g.link}
 	}
 	g.span(sp, &g.root, nil)
