@@ -68,6 +68,20 @@ type event struct {
 	spans ptrace.Traces
 }
 
+func (e *event) String() string {
+	var b strings.Builder
+	b.WriteString(string(e.point))
+	for _, op := range e.ops {
+		fmt.Fprintf(&b, " %s:%d", op.Key[:min(len(op.Key), 20)], len(op.Value))
+	}
+	if e.spans != (ptrace.Traces{}) {
+		for _, s := range spansOf(e.spans) {
+			fmt.Fprintf(&b, " %s %s", s.Name(), s.SpanID())
+		}
+	}
+	return b.String()
+}
+
 // stores reports whether the event is of a batch with a key that begins so.
 func (e *event) stores(prefix string) bool {
 	return slices.ContainsFunc(e.ops, func(op ledger.Op) bool { return op.Value != nil && strings.HasPrefix(op.Key, prefix) })
@@ -75,19 +89,19 @@ func (e *event) stores(prefix string) bool {
 
 // brings reports whether it is of a span whose name begins so.
 func (e *event) brings(name string) bool {
-	if e.spans == (ptrace.Traces{}) {
-		return false
-	}
-	for _, rs := range e.spans.ResourceSpans().All() {
+	return e.spans != (ptrace.Traces{}) &&
+		slices.ContainsFunc(spansOf(e.spans), func(s ptrace.Span) bool { return strings.HasPrefix(s.Name(), name) })
+}
+
+func spansOf(td ptrace.Traces) (spans []ptrace.Span) {
+	for _, rs := range td.ResourceSpans().All() {
 		for _, ss := range rs.ScopeSpans().All() {
 			for _, s := range ss.Spans().All() {
-				if strings.HasPrefix(s.Name(), name) {
-					return true
-				}
+				spans = append(spans, s)
 			}
 		}
 	}
-	return false
+	return spans
 }
 
 // setup is how processes of a lab are configured.
@@ -122,7 +136,7 @@ type lab struct {
 	conns   []*conn
 	clients map[string]*client
 	group   sync.WaitGroup // of clients
-	// broken is closed when processes come no more.
+	// over is closed when processes come no more.
 	over chan struct{}
 }
 
@@ -137,6 +151,7 @@ type process struct {
 	stopSending, stopAnswers context.CancelFunc
 	inputs                   sync.WaitGroup
 	closed                   bool // by the lab's lock: no inputs any more
+	died, buried             chan struct{}
 }
 
 func newLab(t *testing.T, s setup, disturbed bool) *lab {
@@ -153,13 +168,22 @@ func (p *process) at(e event) bool {
 		return true
 	}
 	l := p.lab
+	if *events {
+		l.say("life %d %s", l.lives, e.String())
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.trap != nil && l.trap(&e) {
 		l.trap = nil
-		p.dead.Store(true)
+		p.die()
 	}
 	return p.dead.Load()
+}
+
+func (p *process) die() {
+	if p.dead.CompareAndSwap(false, true) {
+		close(p.died)
+	}
 }
 
 // set has a trap for the process, which kills it where it reports true for the n-th time. In an undisturbed lab
@@ -261,7 +285,7 @@ func (l *lab) start() {
 		return
 	}
 	l.lives++
-	p := &process{lab: l}
+	p := &process{lab: l, died: make(chan struct{}), buried: make(chan struct{})}
 	p.sending, p.stopSending = context.WithCancel(context.Background())
 	p.answering, p.stopAnswers = context.WithCancel(context.Background())
 	book, err := ledger.Open(context.Background(), &store{disk: l.disk, process: p}, now())
@@ -286,6 +310,15 @@ func (l *lab) start() {
 	if err := p.files.Start(context.Background()); err != nil && !p.dead.Load() {
 		require.NoError(l, err)
 	}
+	// What is dead is buried at once: it must not wait for anything.
+	go func() {
+		select {
+		case <-p.died:
+			p.end(true)
+			close(p.buried)
+		case <-p.buried:
+		}
+	}()
 }
 
 func (l *lab) options(p *process, book *ledger.Ledger) engine.Options {
@@ -336,7 +369,7 @@ func (l *lab) living() *process {
 // kill ends the process at this moment. Connections break, also in an undisturbed lab.
 func (l *lab) kill() {
 	if l.disturbed && l.process != nil {
-		l.process.dead.Store(true)
+		l.process.die()
 	}
 	l.bury()
 	for _, c := range l.conns {
@@ -351,7 +384,7 @@ func (l *lab) bury() {
 	if p == nil || !p.dead.Load() {
 		return
 	}
-	p.end(true)
+	<-p.buried
 	l.setProcess(nil)
 }
 
@@ -365,9 +398,16 @@ func (l *lab) stop() {
 	if !l.disturbed || l.process == nil {
 		return
 	}
-	l.process.end(false)
-	l.process.dead.Store(true)
+	l.process.quit()
 	l.setProcess(nil)
+}
+
+// quit ends a process in order.
+func (p *process) quit() {
+	p.end(false)
+	p.dead.Store(true)
+	close(p.buried)
+	p.stopAnswers()
 }
 
 func (p *process) end(killed bool) {
@@ -454,8 +494,7 @@ func (l *lab) finish() {
 	live(moment)
 	require.NotNil(l, l.process)
 	l.evicted += l.process.engine.Evicted()
-	l.process.end(false)
-	l.process.dead.Store(true)
+	l.process.quit()
 	l.setProcess(nil)
 	close(l.over)
 	l.group.Wait()

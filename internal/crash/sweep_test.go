@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+var events = flag.Bool("events", false, "tell what processes come to")
 
 var long = flag.Bool("long", false, "kill at every event instead of at a few")
 
@@ -76,14 +79,61 @@ func (l *lab) grow(name string, rows []string, some int) {
 	}
 }
 
+// single are the files of testdata that are a session, or several, by themselves.
+func single(t testing.TB) (paths []string) {
+	for _, folder := range []string{"claude", "cline", "codex", "rollouts", "sessions", "transcripts"} {
+		entries, err := os.ReadDir(filepath.Join(testdata, folder))
+		require.NoError(t, err)
+		for _, e := range entries {
+			// Of some nothing is known that would be sent.
+			if strings.HasSuffix(e.Name(), ".jsonl") && e.Name() != "interrupted.jsonl" && e.Name() != "legacy-errors.jsonl" {
+				paths = append(paths, folder+"/"+e.Name())
+			}
+		}
+	}
+	return paths
+}
+
+func (l *lab) splash(name string, rows []string, some int) {
+	for len(rows) > 0 {
+		n := min(some, len(rows))
+		l.post(name, rows[:n]...)
+		rows = rows[n:]
+		l.run(time.Second)
+		l.start()
+	}
+}
+
 func TestSweepFiles(t *testing.T) {
-	for _, path := range []string{
-		"transcripts/plain.jsonl", "transcripts/background.jsonl", "transcripts/resumed-in-place.jsonl",
-		"claude/subagents-parallel.jsonl", "codex/codex-timed.jsonl", "rollouts/rollout-plain.jsonl", "rollouts/rollout-resumed.jsonl",
-	} {
+	for _, path := range single(t) {
 		t.Run(path, func(t *testing.T) {
 			rows := rowsOf(t, path)
-			sweep(t, setup{}, rules{}, 5, func(l *lab) { l.grow("a.jsonl", rows, 4) })
+			some := max(3, len(rows)/8)
+			sweep(t, setup{}, rules{timeless: !timed(rows)}, 11, func(l *lab) { l.grow("a.jsonl", rows, some) })
 		})
 	}
+}
+
+func TestSweepRequests(t *testing.T) {
+	for _, path := range single(t) {
+		t.Run(path, func(t *testing.T) {
+			rows := rowsOf(t, path)
+			some := max(3, len(rows)/8)
+			if !strings.HasPrefix(path, "claude/") || !strings.Contains(strings.Join(rows, ""), "session_id") {
+				some = len(rows) // only its beginning tells which session it is
+			}
+			sweep(t, setup{}, rules{timeless: !timed(rows)}, 11, func(l *lab) { l.splash("a", rows, some) })
+		})
+	}
+}
+
+var rowTime = regexp.MustCompile(`"(timestamp|ts)":`)
+
+func timed(rows []string) bool {
+	for _, row := range rows {
+		if strings.TrimSpace(row) != "" && !rowTime.MatchString(row) {
+			return false
+		}
+	}
+	return true
 }
