@@ -143,7 +143,8 @@ func (f *folder) attribute(o *origin, changes []session.Change) (ops []ledger.Op
 	}
 	keys = slices.DeleteFunc(keys, func(k uint64) bool {
 		s, ok := f.ledger.Session(k)
-		return !ok || s.Closed
+		// What waits has changed nothing yet, and would be lost all the same.
+		return (!ok || s.Closed) && !f.sessions.Holds(k)
 	})
 	ds := &f.diaries
 	for _, row := range rows {
