@@ -157,7 +157,7 @@ func (l *lab) run(t *testing.T, name string, change func(s *Setup)) *run {
 			_ = r.alive.Kill()
 		}
 		if r.feed != nil {
-			_ = r.feed.Wait()
+			_ = r.feed.Close()
 		}
 		assert.NoError(t, sink.Close())
 	})
