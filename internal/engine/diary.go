@@ -216,6 +216,7 @@ func (f *folder) recover() {
 			continue
 		}
 		if o == nil || o.diary.source != j.Source {
+			f.over(o)
 			o = f.reread(j.Source, entry.Opening)
 			l.live = append(l.live, o)
 		}
@@ -230,6 +231,7 @@ func (f *folder) recover() {
 		}
 		f.hand(nil, o)
 	}
+	f.over(o)
 	if len(l.live) == 0 {
 		clear(f.rebuilding)
 		return
@@ -249,6 +251,15 @@ func (f *folder) recover() {
 		return
 	}
 	f.start(l)
+}
+
+// over ends a request of the journal before the next one is folded: what its process told goes on there.
+func (f *folder) over(o *origin) {
+	if o == nil || !o.request {
+		return
+	}
+	o.voices.Release()
+	o.ended = true
 }
 
 // reread is the origin of a source in the journal.

@@ -256,9 +256,7 @@ func (f *folder) loaded(l *load) {
 	}
 	f.lost = append(f.lost, lost...)
 	for _, o := range l.live {
-		if o.request {
-			o.voices.Release()
-		} else {
+		if !o.request { // those have ended
 			o.voices.End()
 		}
 		o.ended = true
