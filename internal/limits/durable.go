@@ -50,7 +50,7 @@ type history struct {
 func (l *lab) history(name string, files int, size int, finished bool) (*history, error) {
 	h := &history{dir: l.path(name)}
 	const together = 100 // sessions that are made at once
-	lines := max(8, size/4000*2)
+	lines := max(8, size/1000)
 	for i := 0; i < files; i += together {
 		n := min(together, files-i)
 		var text bytes.Buffer
