@@ -573,6 +573,7 @@ func (a *Assembler) Rebuilt(key uint64) {
 		s.close()
 	}
 	s.broken, s.folded = had.Broken, had.Folded
+	a.looked = 0 // it may be due
 	s.lively = s.lively || had.Live
 	s.rebuilding = false
 	a.rebuilt--
