@@ -13,7 +13,7 @@ import (
 // Judge decides a source's format from its first lines.
 type Judge struct {
 	fixed    []translate.Format
-	detector detect.Detector
+	detector *detect.Detector // nil once settled: what it read with is larger than the rest of an idle source
 	settled  bool
 	format   translate.Format
 	agent    string
@@ -21,7 +21,7 @@ type Judge struct {
 
 // NewJudge is a Judge of one source.
 func (o *Options) NewJudge() *Judge {
-	j := &Judge{fixed: o.Fixed}
+	j := &Judge{fixed: o.Fixed, detector: &detect.Detector{}}
 	if len(j.fixed) == 1 {
 		j.set(j.fixed[0])
 	}
@@ -43,7 +43,7 @@ func (j *Judge) Resume(f translate.Format, agent string) {
 	if j.settled || j.fixed != nil && !slices.Contains(j.fixed, f) {
 		return
 	}
-	j.settled, j.format, j.agent = true, f, agent
+	j.settled, j.format, j.agent, j.detector = true, f, agent, nil
 }
 
 // Settled reports whether the format is decided.
@@ -66,7 +66,7 @@ func (j *Judge) set(f translate.Format) {
 	if j.fixed != nil && !slices.Contains(j.fixed, f) {
 		f = j.fixed[0]
 	}
-	j.settled = true
+	j.settled, j.detector = true, nil
 	j.agent = detect.Agent(f)
 	if decoders[f] == nil {
 		f = translate.FormatGeneric

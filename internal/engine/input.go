@@ -135,6 +135,7 @@ func (in *Input) settle(ctx context.Context) error {
 func (in *Input) flush(ctx context.Context) error {
 	if in.timer != nil {
 		in.timer.Stop()
+		in.timer = nil
 	}
 	for len(in.held) > 0 {
 		p := in.held[0]
@@ -145,8 +146,10 @@ func (in *Input) flush(ctx context.Context) error {
 		if err := in.engine.enqueue(ctx, item{input: in, piece: p}); err != nil {
 			return err
 		}
+		in.held[0] = nil
 		in.held = in.held[1:]
 	}
+	in.held = nil // an idle input keeps nothing
 	return nil
 }
 

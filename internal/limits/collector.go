@@ -49,6 +49,9 @@ func (l *lab) start(config string) (*collector, error) {
 		return nil, err
 	}
 	path := l.path("config.yaml")
+	if l.pprof != "" {
+		config = l.profiled(config)
+	}
 	if err := os.WriteFile(path, []byte(config+fmt.Sprintf(telemetry, port)), 0o600); err != nil {
 		return nil, err
 	}
@@ -71,6 +74,15 @@ func (l *lab) start(config string) (*collector, error) {
 	}
 	_ = c.cmd.Wait()
 	return nil, fmt.Errorf("the collector did not start: %s", tail(said.String(), 600))
+}
+
+// profiled adds profiles to a configuration.
+func (l *lab) profiled(config string) string {
+	pprof := fmt.Sprintf("pprof: {endpoint: %q}", l.pprof)
+	if strings.Contains(config, "extensions: {") {
+		return strings.Replace(strings.Replace(config, "extensions: {", "extensions: {"+pprof+", ", 1), "extensions: [", "extensions: [pprof, ", 1)
+	}
+	return strings.Replace("extensions: {"+pprof+"}\n"+config, "service:\n", "service:\n  extensions: [pprof]\n", 1)
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }

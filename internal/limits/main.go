@@ -31,6 +31,10 @@ var measurements = []measurement{
 	{"files", (*lab).idleFiles},
 	{"blocked", (*lab).blocked},
 	{"idle", (*lab).idle},
+	{"manyfiles", (*lab).manyFiles},
+	{"restart", (*lab).restart},
+	{"evicted", (*lab).evicted},
+	{"commit", (*lab).commit},
 }
 
 func main() {
@@ -46,6 +50,7 @@ func main() {
 	only := flag.String("only", "", "measurements to run, with commas between them, of "+strings.Join(names, ", "))
 	size := flag.Int64("mib", 2048, "size of the large file in MiB")
 	rest := flag.Duration("rest", 60*time.Second, "how long idle states are watched, and how long the exporter is blocked")
+	pprof := flag.String("pprof", "", "address at which what is measured serves profiles")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "limits")
 	if err != nil {
@@ -53,7 +58,7 @@ func main() {
 		os.Exit(1)
 	}
 	code := 0
-	l := &lab{dir: dir, size: *size << 20, rest: *rest}
+	l := &lab{dir: dir, size: *size << 20, rest: *rest, pprof: *pprof}
 	if l.bin, err = filepath.Abs(*bin); err != nil {
 		fmt.Fprintln(os.Stderr, "limits:", err)
 		code = 1
@@ -77,6 +82,8 @@ type lab struct {
 	dir  string
 	size int64
 	rest time.Duration
+
+	pprof string
 }
 
 func (l *lab) report(format string, args ...any) { fmt.Printf(format+"\n", args...) }

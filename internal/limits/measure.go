@@ -162,6 +162,8 @@ type sink struct {
 	refused atomic.Int64
 	mu      sync.Mutex
 	spans   map[string]time.Time
+	tops    int         // of them without a parent
+	again   int         // spans that had come before
 	came    chan string // span names, when somebody listens
 }
 
@@ -181,7 +183,7 @@ func (s *sink) serve(w http.ResponseWriter, r *http.Request) {
 	var doc struct {
 		ResourceSpans []struct {
 			ScopeSpans []struct {
-				Spans []struct{ SpanID, Name string }
+				Spans []struct{ SpanID, ParentSpanID, Name string }
 			}
 		}
 	}
@@ -190,6 +192,11 @@ func (s *sink) serve(w http.ResponseWriter, r *http.Request) {
 			for _, ss := range rs.ScopeSpans {
 				for _, sp := range ss.Spans {
 					s.mu.Lock()
+					if _, known := s.spans[sp.SpanID]; known {
+						s.again++
+					} else if sp.ParentSpanID == "" {
+						s.tops++
+					}
 					s.spans[sp.SpanID] = time.Now()
 					s.mu.Unlock()
 					select {
@@ -208,6 +215,18 @@ func (s *sink) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.spans)
+}
+
+func (s *sink) roots() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tops
+}
+
+func (s *sink) repeated() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.again
 }
 
 func (s *sink) pipelines() string {

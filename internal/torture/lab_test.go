@@ -157,7 +157,7 @@ func (l *lab) run(t *testing.T, name string, change func(s *Setup)) *run {
 			_ = r.alive.Kill()
 		}
 		if r.feed != nil {
-			_ = r.feed.Wait()
+			_ = r.feed.Close()
 		}
 		assert.NoError(t, sink.Close())
 	})
@@ -448,7 +448,10 @@ func TestKilled(t *testing.T) {
 // the same ids with the same content, and counters begin anew and end where they should.
 func TestKilledWithoutStorage(t *testing.T) {
 	l := newLab(t, 8, false)
-	l.against(t, map[string]func(s *Setup){"no storage": nil}, Rules{Restarted: true}, min(*kills, 8))
+	l.against(t, map[string]func(s *Setup){
+		"nothing kept":     nil,
+		"persistent queue": func(s *Setup) { s.Queue = true },
+	}, Rules{Restarted: true}, min(*kills, 8))
 }
 
 // against runs a collector in each mode while it is killed, beside one that nothing disturbs.

@@ -353,13 +353,14 @@ type Feeder struct {
 	ctx     context.Context
 	clients sync.WaitGroup
 	queues  map[*Source]chan []byte
+	sent    map[*Source]int // pieces given to a client
 	mu      sync.Mutex
 	errs    []error
 }
 
 // NewFeeder writes the files that are there from the beginning. Clients give up when ctx ends.
 func NewFeeder(ctx context.Context, load *Load, setup *Setup) (*Feeder, error) {
-	f := &Feeder{load: load, setup: setup, ctx: ctx, paths: map[*Source]string{}, queues: map[*Source]chan []byte{}}
+	f := &Feeder{load: load, setup: setup, ctx: ctx, paths: map[*Source]string{}, queues: map[*Source]chan []byte{}, sent: map[*Source]int{}}
 	for _, s := range load.Sources {
 		if s.Path != "" {
 			f.paths[s] = filepath.Join(setup.Files, s.Lane, s.Path)
@@ -402,6 +403,7 @@ func (f *Feeder) Step() error {
 			})
 		}
 		q <- data
+		f.sent[s] = op.piece + 1
 		if op.piece == len(s.Pieces)-1 {
 			close(q)
 		}
@@ -428,7 +430,18 @@ func (f *Feeder) Step() error {
 	return errors.Join(err, w.Close())
 }
 
-// Wait waits for the clients.
+// Close ends the clients that wait for more of their pieces, which never come, and waits for all.
+func (f *Feeder) Close() error {
+	for s, q := range f.queues {
+		if f.sent[s] < len(s.Pieces) {
+			f.sent[s] = len(s.Pieces)
+			close(q)
+		}
+	}
+	return f.Wait()
+}
+
+// Wait waits for the clients. All of the load must have been given to them.
 func (f *Feeder) Wait() error {
 	f.clients.Wait()
 	f.mu.Lock()
@@ -491,6 +504,7 @@ func (f *Feeder) stream(_ string, pieces <-chan []byte) error {
 						continue
 					}
 					conn = c
+					defer context.AfterFunc(f.ctx, func() { _ = c.Close() })()
 				}
 				if _, err := conn.Write(line); err == nil {
 					break

@@ -6,8 +6,10 @@ package session
 import (
 	"cmp"
 	"container/list"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/otelcol-agents/otelcol-agents/translate"
 )
@@ -22,6 +24,8 @@ type Assembler struct {
 	order     []*session          // in the order of their first record
 	recent    list.List           // the same, the one that got a record last at the back
 	now       int64               // see At
+	looked    int64               // when Due looked at every session last; 0 = must at the next call
+	idleAt    int64               // when the first of them is idle for too long
 	dropped   map[uint64]struct{} // sessions that were closed to make room, where none is remembered
 	keys      map[uint64]*session
 	touched   []*session         // since Changes
@@ -193,7 +197,7 @@ func (a *Assembler) add(key sessionKey, src *Source) *session {
 	a.sessions[key], a.keys[s.key] = s, s
 	a.owners.enter(s)
 	a.order = append(a.order, s)
-	s.place = a.recent.PushBack(s)
+	s.moved, s.place = a.now, a.recent.PushBack(s)
 	return s
 }
 
@@ -306,8 +310,39 @@ func (a *Assembler) Due(now int64) {
 	a.now = now
 	a.release(false)
 	a.expire(now)
+	if since := now - a.looked; since >= 0 && since < int64(coldEvery) && now <= a.idleAt {
+		a.dueLately(now)
+		return
+	}
+	a.looked, a.idleAt = now, math.MaxInt64
 	for _, s := range a.order {
 		s.due(now)
+		if at := s.folded + int64(a.cfg.IdleTimeout); at >= now {
+			a.idleAt = min(a.idleAt, at)
+		}
+	}
+}
+
+// coldEvery is the time between two looks at sessions of which nothing came for so long that their linger is
+// over: there may be thousands of them, and nothing but the idle timeout happens to them, when that is known.
+const coldEvery = 2 * time.Second
+
+// dueLately looks at the other sessions.
+func (a *Assembler) dueLately(now int64) {
+	warm := int64(a.cfg.Linger + 2*coldEvery)
+	e := a.recent.Back()
+	for e != nil && now-e.Value.(*session).moved <= warm {
+		e = e.Prev()
+	}
+	if e == nil {
+		e = a.recent.Front()
+	} else {
+		e = e.Next()
+	}
+	for e != nil {
+		next := e.Next()
+		e.Value.(*session).due(now)
+		e = next
 	}
 }
 

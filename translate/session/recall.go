@@ -18,7 +18,8 @@ import (
 // A session may leave memory and come back (design, recovery): its sources are folded again from their
 // beginnings, so that it becomes what it was. What it sends meanwhile is compared with what is known to have
 // left, whatever the order in which the sources are read now: spans and logs by their ids, sums by how much of
-// them was counted. The clock's decisions need not be taken again for that, but for whether it was closed.
+// them was counted. Of the clock's decisions only closes are taken again: whether it was closed (State.Closed),
+// and, where it went on, after which record (State.Breaks).
 
 // memory is what a session knows of its earlier lives, and collects for its later ones.
 type memory struct {
@@ -50,10 +51,12 @@ func (a *Assembler) recall(key uint64) *Memory {
 	if c == nil {
 		return m
 	}
-	if m == nil {
-		m = &Memory{}
+	out := Memory{}
+	if m != nil {
+		out = *m
 	}
-	return &Memory{State: c.State, Left: slices.Concat(m.Left, c.Left), Rebuild: m.Rebuild}
+	out.State, out.Left = c.State, slices.Concat(out.Left, c.Left)
+	return &out
 }
 
 // remember takes over what is known of the session.
@@ -326,7 +329,7 @@ func (c *sums) at(series uint64) *Counted {
 	return &c.list[len(c.list)-1]
 }
 
-// counted is what the session has contributed so far.
+// contributed is what the session has contributed so far.
 func (s *session) contributed() []Counted {
 	k := &s.memory
 	all := sums{list: slices.Clone(k.base.list)}
@@ -570,6 +573,7 @@ func (a *Assembler) Rebuilt(key uint64) {
 		s.close()
 	}
 	s.broken, s.folded = had.Broken, had.Folded
+	a.looked = 0 // it may be due
 	s.lively = s.lively || had.Live
 	s.rebuilding = false
 	a.rebuilt--

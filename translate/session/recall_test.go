@@ -465,3 +465,60 @@ func TestRegistersOfLongAgoAreForgotten(t *testing.T) {
 	assert.InDelta(t, float64(maxRegisters), r.get(maxRegisters, s).cost, 0)
 	assert.LessOrEqual(t, len(r.m), maxRegisters)
 }
+
+// A sum is let out in part where a part of it was counted: per class of tokens.
+func TestCountedInPart(t *testing.T) {
+	k := &known{rebuild: true}
+	a := k.life(env{}.config())
+	outs := give(a, a.Open(env{}.source()), at(0, start()), at(1, says("m1", 100, 10)))
+	k.take(a)
+	a = k.life(env{}.config())
+	src := a.Open(env{}.source())
+	grown := at(1, says("m1", 100, 25))
+	outs = append(outs, give(a, src, at(0, start()), grown)...)
+	a.Rebuilt(s1)
+	outs = append(outs, give(a, src, at(2, says("m2", 1, 2)))...)
+	var got translate.Tokens
+	for _, o := range outs {
+		if o.Step != nil && o.Step.Metric == translate.MetricTokens {
+			got = addTokens(got, o.Step.Tokens)
+		}
+	}
+	assert.Equal(t, translate.Tokens{Input: 101, Output: 27}, got)
+}
+
+// A session that is forgotten while it is rebuilt stays what was known of it.
+func TestForgottenWhileRebuilt(t *testing.T) {
+	k := &known{rebuild: true}
+	a := k.life(env{}.config())
+	units := func() []*translate.Decoded {
+		return []*translate.Decoded{at(0, start()), at(1, says("m1", 100, 10)), at(2, says("m2", 1, 1))}
+	}
+	give(a, a.Open(env{}.source()), units()...)
+	k.take(a)
+	before := k.sessions[s1].State
+	a = k.life(env{}.config())
+	give(a, a.Open(env{}.source()), units()[:2]...)
+	assert.True(t, a.Busy(s1))
+	assert.Empty(t, a.Changes())
+	a.Forget([]uint64{s1})
+	k.take(a)
+	assert.Equal(t, before, k.sessions[s1].State)
+	a.Close()
+	assert.Empty(t, a.Take())
+}
+
+// The owner of an id may be forgotten, and with it what it was called; others go on under their own.
+func TestPeopleAreForgotten(t *testing.T) {
+	a := (&known{}).life(env{}.config())
+	for n := range uint64(4) {
+		a.Learn(Entry{Kind: EntryOwner, ID: n + 1, Session: n + 100})
+	}
+	o := &a.owners
+	o.young, o.old = map[uint64]owner{}, o.young
+	delete(o.old, 2)
+	a.forgetPeople(o.numbers[103])
+	assert.Len(t, o.numbers, 3)
+	assert.Equal(t, uint32(2), o.number(200), "the number is free")
+	assert.Equal(t, uint64(102), o.people[o.find(3).n].key)
+}

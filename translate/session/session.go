@@ -52,6 +52,7 @@ type session struct {
 	clocked    bool          // a source of it is one that goes on: the clock may close it
 	handed     *running      // the process of a released source, for the next one of the session
 	sources    []*Source     // that feed or fed it
+	moved      int64         // when it got its place
 	place      *list.Element // among the sessions by age of their latest record
 	broken     bool          // closed by an event: the next row begins a new segment
 	closed     bool
@@ -197,6 +198,7 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 	s.closed = false
 	s.folded = s.a.now
 	s.clocked = s.clocked || f.src.info.Live || f.src.info.Behind != nil
+	s.moved = s.a.now
 	s.a.recent.MoveToBack(s.place)
 	if s.unresolved == 0 && !f.resolved() {
 		s.unresolved = 1
