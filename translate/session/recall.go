@@ -65,7 +65,7 @@ func (s *session) remember(m *Memory) {
 		return
 	}
 	k := &s.memory
-	k.had, k.reborn = &m.State, m.Rebuild
+	k.had, k.reborn = &m.State, m.Rebuild || m.From != nil
 	if k.known = m.Left; !slices.IsSorted(k.known) {
 		k.known = slices.Clone(k.known)
 		slices.Sort(k.known)
@@ -572,7 +572,10 @@ func (a *Assembler) Rebuilt(key uint64) {
 		s.pause()
 		s.close()
 	}
-	s.broken, s.folded = had.Broken, had.Folded
+	s.broken = had.Broken
+	if !s.lively { // those of the journal begin to be idle now: what brings more may have been waiting for us
+		s.folded = had.Folded
+	}
 	a.looked = 0 // it may be due
 	s.lively = s.lively || had.Live
 	s.rebuilding = false
