@@ -199,9 +199,7 @@ func (ds *diaries) close(changes []session.Change) (ops []ledger.Op) {
 // recover folds the journal: what live sources brought before the process ended. Connections are over;
 // requests may go on in others.
 func (f *folder) recover() {
-	if n := f.ledger.Damaged(); n > 0 {
-		f.e.options.Reporter.Damaged(int(n))
-	}
+	f.tellDamage()
 	for key, s := range f.ledger.Sessions() {
 		if !s.Closed {
 			f.asleep[key] = s.Due
@@ -213,7 +211,9 @@ func (f *folder) recover() {
 	for j := range f.ledger.Journal() {
 		entry, err := journal.Decode(j.Value)
 		if err != nil || entry.Opening == nil {
-			f.e.options.Reporter.Damaged(1)
+			f.ledger.Spoil()
+			f.tellDamage()
+			f.doomed = append(f.doomed, ledger.Op{Key: ledger.JournalKey(j.Source, j.Seq)})
 			continue
 		}
 		if o == nil || o.diary.source != j.Source {
@@ -233,8 +233,16 @@ func (f *folder) recover() {
 		f.hand(nil, o)
 	}
 	f.over(o)
+	for key, live := range f.rebuilding {
+		// Of these the journal should tell: they cannot go on.
+		if s, _ := f.ledger.Session(key); live && len(s.Files) == 0 && !f.sessions.Has(key) {
+			delete(f.asleep, key)
+			f.lost = append(f.lost, f.lose(key)...)
+		}
+	}
 	if len(l.live) == 0 {
 		clear(f.rebuilding)
+		f.hand(nil, nil)
 		return
 	}
 	var keys []uint64
@@ -252,6 +260,14 @@ func (f *folder) recover() {
 		return
 	}
 	f.start(l)
+}
+
+// tellDamage reports the values that could not be read since it was called last.
+func (f *folder) tellDamage() {
+	if n := f.ledger.Damaged(); n > f.damaged {
+		f.e.options.Reporter.Damaged(n - f.damaged)
+		f.damaged = n
+	}
 }
 
 // over ends a request of the journal before the next one is folded: what its process told goes on there.
