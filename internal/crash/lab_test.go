@@ -746,8 +746,8 @@ func judge(t *testing.T, want *backend, l *lab, r rules) {
 	}
 	if diff := compare(want, l.backend, r); len(diff) > 0 {
 		more := ""
-		if len(diff) > 12 {
-			diff, more = diff[:12], "\n…"
+		if len(diff) > 4 {
+			diff, more = diff[:4], "\n…"
 		}
 		t.Errorf("%d lives:\n%s%s\nreported:\n%s", l.lives, strings.Join(diff, "\n"), more, strings.Join(l.log, "\n"))
 	}
