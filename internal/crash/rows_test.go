@@ -27,7 +27,10 @@ func newAuthor(id string, transcript bool) *author {
 func (a *author) row(body string) string {
 	a.n++
 	a.at = a.at.Add(700 * time.Millisecond)
-	uuid := fmt.Sprintf("u-%s-%d", a.id, a.n)
+	return a.named(fmt.Sprintf("u-%s-%d", a.id, a.n), body)
+}
+
+func (a *author) named(uuid, body string) string {
 	parent := "null"
 	if a.last != "" {
 		parent = fmt.Sprintf("%q", a.last)
@@ -46,7 +49,8 @@ func (a *author) begin() []string {
 	if a.transcript {
 		return nil
 	}
-	return []string{a.row(`"type":"system","subtype":"init","cwd":"/work/w","tools":["Bash"],"model":"claude-sonnet-4-5","claude_code_version":"2.1.332"`)}
+	// What only streams have does not move what transcripts have too.
+	return []string{a.named(fmt.Sprintf("i-%s-%d", a.id, a.n), `"type":"system","subtype":"init","cwd":"/work/w","tools":["Bash"],"model":"claude-sonnet-4-5","claude_code_version":"2.1.332"`)}
 }
 
 func (a *author) prompt(text string) string {
@@ -86,7 +90,7 @@ func (a *author) end() []string {
 	if a.transcript {
 		return nil
 	}
-	return []string{a.row(`"type":"result","subtype":"success","is_error":false,"num_turns":1,"duration_ms":10,"total_cost_usd":0.01`)}
+	return []string{a.named(fmt.Sprintf("r-%s-%d", a.id, a.n), `"type":"result","subtype":"success","is_error":false,"num_turns":1,"duration_ms":10,"total_cost_usd":0.01`)}
 }
 
 // turn is a prompt, what is done about it, and an answer.

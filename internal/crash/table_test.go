@@ -270,6 +270,8 @@ func TestDatabaseDeleted(t *testing.T) {
 func TestRewritten(t *testing.T) {
 	rows := newAuthor("s", true).whole(4)
 	text := func(rows []string) string { return strings.Join(rows, "\n") + "\n" }
+	// Where rows are gone the root knows less, and what was counted of them stands for what comes first.
+	fewer := map[string]bool{"rows of the beginning are gone": true, "compacted, then more": true}
 	for name, rewrite := range map[string]func(l *lab){
 		"cut and written again": func(l *lab) {
 			l.write("p/s.jsonl", "")
@@ -303,7 +305,8 @@ func TestRewritten(t *testing.T) {
 			},
 		} {
 			t.Run(name+"/"+when, func(t *testing.T) {
-				experiment(t, setup{}, rules{}, func(l *lab) {
+				r := rules{timeless: fewer[name], lossy: fewer[name]}
+				experiment(t, setup{}, r, func(l *lab) {
 					l.add("p/s.jsonl", rows[:10]...)
 					l.run(moment)
 					if !l.disturbed {
@@ -560,7 +563,7 @@ func TestThreads(t *testing.T) {
 		}
 	}
 	// Where a thread begins depends on what is read first: its first row, or what launched it.
-	sweep(t, setup{}, rules{timeless: true}, 7, play)
+	sweep(t, setup{}, rules{timeless: true, anyAgent: true}, 7, play)
 	t.Run("one after the other", func(t *testing.T) {
 		experiment(t, setup{}, rules{}, func(l *lab) {
 			for _, f := range files {
@@ -611,9 +614,15 @@ func TestStreamAndRollout(t *testing.T) {
 	stream, rollout := rowsOf(t, "rollouts/with-stream/1-stream.jsonl"), rowsOf(t, "rollouts/with-stream/2-rollout.jsonl")
 	a, b := newAuthor("s", false), newAuthor("s", true)
 	for name, pair := range map[string][2][]string{"codex": {stream, rollout}, "claude": {a.whole(2), b.whole(2)}} {
+		r := rules{}
+		if name == "codex" {
+			// A stream's items and a rollout's have ids of their own: which of the two tells them is decided by what
+			// is folded first, and after a restart that is the journal.
+			r.loose = true
+		}
 		for _, m := range mouths()[2:] {
 			t.Run(name+"/"+m.name, func(t *testing.T) {
-				experiment(t, setup{}, rules{}, func(l *lab) {
+				experiment(t, setup{}, r, func(l *lab) {
 					m.feed(l, pair[0]...)
 					l.run(moment)
 					l.kill()
@@ -626,7 +635,7 @@ func TestStreamAndRollout(t *testing.T) {
 				})
 			})
 			t.Run(name+"/"+m.name+"/the file first", func(t *testing.T) {
-				experiment(t, setup{}, rules{}, func(l *lab) {
+				experiment(t, setup{}, r, func(l *lab) {
 					l.add("r/s.jsonl", pair[1]...)
 					l.run(moment)
 					l.kill()

@@ -71,6 +71,9 @@ func (s *session) remember(m *Memory) {
 		slices.Sort(k.known)
 	}
 	k.since, k.breaks = m.Since, slices.Clip(m.Breaks)
+	if m.Format != "" {
+		s.format = m.Format // of its first source, whichever is read first now
+	}
 	for _, c := range m.Counted {
 		*k.base.at(c.Series) = c
 	}
