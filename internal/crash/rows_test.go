@@ -60,9 +60,10 @@ func (a *author) prompt(text string) string {
 // response is one response that calls n tools, a row each, and says something before.
 func (a *author) response(name string, calls int) (rows []string) {
 	part := func(content string) {
-		stop := `"end_turn"`
-		if calls > 0 {
-			stop = `"tool_use"`
+		// The last row alone says that it is: with that, a response waits for no more than the linger.
+		stop := "null"
+		if len(rows) == calls {
+			stop = `"end_turn"`
 		}
 		rows = append(rows, a.row(fmt.Sprintf(
 			`"type":"assistant","message":{"id":"msg-%s-%s","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[%s],"stop_reason":%s,"usage":{"input_tokens":%d,"cache_read_input_tokens":100,"output_tokens":%d}}`,
