@@ -79,6 +79,9 @@ func compose(seed uint64) program {
 			k = inFile
 		}
 		a := &actor{author: newAuthor(fmt.Sprintf("s%d-%d", seed, i), k == inTranscript), kind: k, file: fmt.Sprintf("f%d.jsonl", i)}
+		if k == inConnection {
+			a.id = "tcp-" + a.id
+		}
 		if k == inFile && i > 0 && c.actors[i-1].kind == inFile {
 			a.file = c.actors[i-1].file // two streams in one file
 		}
@@ -137,8 +140,16 @@ func (c *composer) pause(d time.Duration) {
 
 func (c *composer) step() {
 	if c.spent > 80*time.Second {
+		for _, a := range c.actors {
+			c.write(a, len(a.queue), false)
+		}
 		c.flush()
 		c.pause(2*idle + 2*linger)
+		for _, a := range c.actors {
+			if a.begun && a.kind != inExec { // another process goes on
+				a.queue = append(a.queue, a.begin()...)
+			}
+		}
 		c.spent = 0
 	}
 	a := c.actors[c.IntN(len(c.actors))]
@@ -337,7 +348,7 @@ func (c *composer) destroy(a *actor) {
 	lines := strings.SplitAfter(text, "\n")
 	n := c.IntN(5)
 	if a.kind == inExec {
-		n = min(n, 2) // without its beginning it is another session
+		n = 1 + n%2 // without its beginning it is another session
 	}
 	switch n {
 	case 0:
