@@ -234,7 +234,7 @@ func compare(want, got *backend, r rules) (diff []string) {
 			case g == nil:
 				bad("%s %s %q was lost: %s", kind, id, w.name, short(w.content))
 			case !r.timeless && w.content != g.content:
-				bad("%s %s %q changed: %s", kind, id, w.name, difference(w.content, g.content))
+				bad("%s %s %q of %s changed: %s", kind, id, w.name, sessionID.FindString(w.content), difference(w.content, g.content))
 			case w.name != g.name || w.parent != g.parent || !slices.Equal(w.links, g.links):
 				bad("%s %s %q, parent %s, links %v, changed: %q, %s, %v", kind, id, w.name, w.parent, w.links, g.name, g.parent, g.links)
 			}
@@ -288,6 +288,8 @@ func compare(want, got *backend, r rules) (diff []string) {
 	}
 	return diff
 }
+
+var sessionID = regexp.MustCompile(`"gen_ai.conversation.id","value":\{"stringValue":"([^"]+)"`)
 
 var responseID = regexp.MustCompile(`"gen_ai.response.id","value":\{"stringValue":"([^"]+)"`)
 

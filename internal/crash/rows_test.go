@@ -49,7 +49,10 @@ func (a *author) begin() []string {
 	if a.transcript {
 		return nil
 	}
-	// What only streams have does not move what transcripts have too.
+	// What only streams have does not move what transcripts have too. It has the time of what follows: whether a
+	// segment that goes on begins with it depends on what is remembered of the one before.
+	defer func(at time.Time) { a.at = at }(a.at)
+	a.at = a.at.Add(700 * time.Millisecond)
 	return []string{a.named(fmt.Sprintf("i-%s-%d", a.id, a.n), `"type":"system","subtype":"init","cwd":"/work/w","tools":["Bash"],"model":"claude-sonnet-4-5","claude_code_version":"2.1.332"`)}
 }
 
