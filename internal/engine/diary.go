@@ -232,7 +232,9 @@ func (f *folder) recover() {
 		}
 		f.hand(nil, o)
 	}
-	f.over(o)
+	if o != nil && o.request {
+		f.over(o) // a connection ends when its sessions are what they were
+	}
 	for key, live := range f.rebuilding {
 		// Of these the journal should tell: they cannot go on.
 		if s, _ := f.ledger.Session(key); live && len(s.Files) == 0 && !f.sessions.Has(key) {
@@ -270,13 +272,35 @@ func (f *folder) tellDamage() {
 	}
 }
 
-// over ends a request of the journal before the next one is folded: what its process told goes on there.
+// over ends a source of the journal before the next one is folded, as it ended before that began: what the process of
+// a request told goes on there, and what a connection left open does not. Where a file feeds a session too, that is
+// to be read before anybody knows what is left open.
 func (f *folder) over(o *origin) {
-	if o == nil || !o.request {
+	if o == nil {
 		return
 	}
-	o.voices.Release()
+	if !o.request && f.filed(o) {
+		return
+	}
+	if o.request {
+		o.voices.Release()
+	} else {
+		o.voices.End()
+	}
 	o.ended = true
+	f.hand(nil, o)
+}
+
+// filed reports whether a session of the source is known to be fed by files, too.
+func (f *folder) filed(o *origin) bool {
+	for _, src := range o.voices.Sources() {
+		for _, key := range src.Sessions() {
+			if s, ok := f.ledger.Session(key); ok && len(s.Files) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // reread is the origin of a source in the journal.

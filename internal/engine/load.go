@@ -259,7 +259,7 @@ func (f *folder) loaded(l *load) {
 	}
 	f.lost = append(f.lost, lost...)
 	for _, o := range l.live {
-		if !o.request { // those have ended
+		if !o.ended {
 			o.voices.End()
 		}
 		o.ended = true

@@ -575,7 +575,7 @@ func (a *Assembler) Rebuilt(key uint64) {
 		s.pause()
 		s.close()
 	}
-	s.broken = had.Broken
+	s.broken = s.broken || had.Broken
 	if !s.lively { // those of the journal begin to be idle now: what brings more may have been waiting for us
 		s.folded = had.Folded
 	}
