@@ -87,7 +87,7 @@ func compose(seed uint64) program {
 		}
 		c.actors = append(c.actors, a)
 	}
-	c.rules.loose = c.wild
+	c.rules.loose, c.rules.torn = c.wild, c.wild
 	for range 20 + c.IntN(40) {
 		c.step()
 	}

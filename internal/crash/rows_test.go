@@ -15,6 +15,7 @@ type author struct {
 	at         time.Time
 	n          int
 	last       string // uuid
+	runs       int
 }
 
 // began is before any session of these tests.
@@ -51,9 +52,10 @@ func (a *author) begin() []string {
 	}
 	// What only streams have does not move what transcripts have too. It has the time of what follows: whether a
 	// segment that goes on begins with it depends on what is remembered of the one before.
+	a.runs++
 	defer func(at time.Time) { a.at = at }(a.at)
 	a.at = a.at.Add(700 * time.Millisecond)
-	return []string{a.named(fmt.Sprintf("i-%s-%d", a.id, a.n), `"type":"system","subtype":"init","cwd":"/work/w","tools":["Bash"],"model":"claude-sonnet-4-5","claude_code_version":"2.1.332"`)}
+	return []string{a.named(fmt.Sprintf("i-%s-%d", a.id, a.runs), `"type":"system","subtype":"init","cwd":"/work/w","tools":["Bash"],"model":"claude-sonnet-4-5","claude_code_version":"2.1.332"`)}
 }
 
 func (a *author) prompt(text string) string {
@@ -94,7 +96,7 @@ func (a *author) end() []string {
 	if a.transcript {
 		return nil
 	}
-	return []string{a.named(fmt.Sprintf("r-%s-%d", a.id, a.n), `"type":"result","subtype":"success","is_error":false,"num_turns":1,"duration_ms":10,"total_cost_usd":0.01`)}
+	return []string{a.named(fmt.Sprintf("r-%s-%d", a.id, a.runs), `"type":"result","subtype":"success","is_error":false,"num_turns":1,"duration_ms":10,"total_cost_usd":0.01`)}
 }
 
 // turn is a prompt, what is done about it, and an answer.
