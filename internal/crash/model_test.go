@@ -79,6 +79,7 @@ func compose(seed uint64) program {
 			k = inFile
 		}
 		a := &actor{author: newAuthor(fmt.Sprintf("s%d-%d", seed, i), k == inTranscript), kind: k, file: fmt.Sprintf("f%d.jsonl", i)}
+		a.tick = 10 * time.Millisecond // rows are written when they say, not before
 		if k == inConnection {
 			a.id = "tcp-" + a.id
 		}
@@ -113,6 +114,9 @@ func (c *composer) disturb(name string, do func(l *lab)) {
 
 func (c *composer) wait(d time.Duration) {
 	c.spent += d
+	for _, a := range c.actors {
+		a.at = a.at.Add(d)
+	}
 	c.add(fmt.Sprint("wait ", d), func(l *lab) { l.run(d) })
 }
 
@@ -133,9 +137,6 @@ func (c *composer) calm() {
 func (c *composer) pause(d time.Duration) {
 	c.calm()
 	c.wait(d)
-	for _, a := range c.actors {
-		a.at = a.at.Add(d)
-	}
 }
 
 func (c *composer) step() {
@@ -221,7 +222,7 @@ func (a *actor) more() {
 // exec is a turn of codex exec, whose rows have no ids but those of items.
 func (a *actor) exec() {
 	row := func(format string, args ...any) {
-		a.at = a.at.Add(700 * time.Millisecond)
+		a.at = a.at.Add(a.tick)
 		a.queue = append(a.queue, fmt.Sprintf(`{"timestamp":%q,`, a.at.Format("2006-01-02T15:04:05.000Z"))+fmt.Sprintf(format, args...)+"}")
 	}
 	if !a.begun {
@@ -241,6 +242,9 @@ func (a *actor) exec() {
 func (c *composer) write(a *actor, n int, part bool) {
 	for len(a.queue) < n {
 		a.more()
+	}
+	if a.kind == inExec {
+		n = len(a.queue) // what comes after the linger is another turn
 	}
 	if n == 0 && a.half == "" {
 		return

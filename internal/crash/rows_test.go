@@ -13,6 +13,7 @@ type author struct {
 	id         string
 	transcript bool
 	at         time.Time
+	tick       time.Duration // between rows
 	n          int
 	last       string // uuid
 	runs       int
@@ -22,12 +23,12 @@ type author struct {
 var began = time.Date(2026, 11, 19, 9, 0, 0, 0, time.UTC)
 
 func newAuthor(id string, transcript bool) *author {
-	return &author{id: id, transcript: transcript, at: began}
+	return &author{id: id, transcript: transcript, at: began, tick: 700 * time.Millisecond}
 }
 
 func (a *author) row(body string) string {
 	a.n++
-	a.at = a.at.Add(700 * time.Millisecond)
+	a.at = a.at.Add(a.tick)
 	return a.named(fmt.Sprintf("u-%s-%d", a.id, a.n), body)
 }
 
@@ -54,7 +55,7 @@ func (a *author) begin() []string {
 	// segment that goes on begins with it depends on what is remembered of the one before.
 	a.runs++
 	defer func(at time.Time) { a.at = at }(a.at)
-	a.at = a.at.Add(700 * time.Millisecond)
+	a.at = a.at.Add(a.tick)
 	return []string{a.named(fmt.Sprintf("i-%s-%d", a.id, a.runs), `"type":"system","subtype":"init","cwd":"/work/w","tools":["Bash"],"model":"claude-sonnet-4-5","claude_code_version":"2.1.332"`)}
 }
 
