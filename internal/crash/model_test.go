@@ -272,7 +272,7 @@ func (c *composer) write(a *actor, n int, part bool) {
 		if len(rows) > 0 {
 			text = strings.Join(rows, "\n") + "\n"
 		}
-		if part && len(rows) > 0 {
+		if part && len(rows) > 0 && a.kind != inExec { // the end of a turn is when it is whole
 			cut := len(text) - 1 - c.IntN(len(rows[len(rows)-1]))
 			text, a.half = text[:cut], text[cut:]
 		}
