@@ -508,6 +508,7 @@ type Diagnostic struct {
 	Skip    Skip
 	Text    Text     // the line; Content only under capture raw
 	Unknown *Unknown // for JSON values of a bad shape
+	Hash    uint64   // of the line, to know copies by
 }
 
 // Decoded is what one line gave, in order. Either Record or Diagnostic is set.

@@ -4,6 +4,8 @@
 package engine
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/journal"
@@ -105,7 +107,6 @@ func (f *folder) from(said []voice.Said) (states []session.State) {
 			last = id
 			key := session.Key(said[i].Agent, id)
 			if end, ok := f.diaries.ends[key]; ok {
-				delete(f.diaries.ends, key)
 				states = append(states, end)
 			} else if s, ok := f.ledger.Session(key); ok && s.Closed && s.Live && !f.sessions.Has(key) {
 				if m := f.recall(key); m != nil {
@@ -143,8 +144,9 @@ func (f *folder) attribute(o *origin, changes []session.Change) (ops []ledger.Op
 	}
 	keys = slices.DeleteFunc(keys, func(k uint64) bool {
 		s, ok := f.ledger.Session(k)
-		// What waits has changed nothing yet, and would be lost all the same.
-		return (!ok || s.Closed) && !f.sessions.Holds(k)
+		// One that is not known yet holds rows whose time is not known. Others, too, may wait for what comes next:
+		// that has changed nothing, and would be lost all the same.
+		return ok && s.Closed && !f.sessions.Holds(k)
 	})
 	ds := &f.diaries
 	for _, row := range rows {
@@ -179,6 +181,7 @@ func (ds *diaries) close(changes []session.Change) (ops []ledger.Op) {
 	for i := range changes {
 		c := &changes[i]
 		if !c.State.Closed {
+			delete(ds.ends, c.Key)
 			continue
 		}
 		for _, row := range ds.rows[c.Key] {
@@ -225,7 +228,12 @@ func (f *folder) recover() {
 		o.diary.seq = j.Seq
 		o.diary.row = &diaryRow{key: ledger.JournalKey(j.Source, j.Seq), size: len(j.Value)}
 		for _, s := range entry.From {
-			f.froms[session.Key(s.Agent, s.ID)] = s
+			// It was closed before this was said. Where the rows until then are here, their going was not stored.
+			if key := session.Key(s.Agent, s.ID); f.sessions.Has(key) {
+				f.sessions.CloseAgain(key, s.Broken)
+			} else {
+				f.froms[key] = s
+			}
 		}
 		for i := range entry.Said {
 			o.voices.Step(&entry.Said[i])
@@ -248,11 +256,15 @@ func (f *folder) recover() {
 		return
 	}
 	var keys []uint64
-	for key := range f.rebuilding {
-		if f.sessions.Has(key) {
-			keys = append(keys, key)
+	for _, known := range []iter.Seq[uint64]{maps.Keys(f.rebuilding), maps.Keys(f.froms)} {
+		for key := range known {
+			if f.sessions.Has(key) {
+				keys = append(keys, key)
+			}
 		}
 	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
 	clear(f.rebuilding)
 	clear(f.froms)
 	f.gather(l, nil, keys)

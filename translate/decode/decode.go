@@ -131,5 +131,7 @@ func (d *Base) BadShape(v []byte, typ string) {
 }
 
 func (d *Base) diagnose(skip translate.Skip, text []byte, u *translate.Unknown) {
-	d.out = append(d.out, translate.Decoded{Diagnostic: &translate.Diagnostic{Skip: skip, Text: d.RawText(text), Unknown: u}})
+	d.out = append(d.out, translate.Decoded{Diagnostic: &translate.Diagnostic{
+		Skip: skip, Text: d.RawText(text), Unknown: u, Hash: Hash(text),
+	}})
 }

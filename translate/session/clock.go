@@ -263,9 +263,31 @@ func (f *feed) passDoubts(next *translate.Record) {
 	}
 }
 
+// maxLitter bounds the lines that are no records and that are known to be a source's.
+const maxLitter = 1 << 12
+
+// litters reports whether another source of the session had the same line that is no record: a request that is sent
+// again, a copy of a stream.
+func (f *feed) litters(hash uint64) bool {
+	s := f.s
+	if from, known := s.litter[hash]; known || hash == 0 {
+		return known && from != f.src.n
+	}
+	if s.litter == nil {
+		s.litter = map[uint64]uint64{}
+	}
+	if len(s.litter) < maxLitter {
+		s.litter[hash] = f.src.n
+	}
+	return false
+}
+
 // diagnostic folds a line that is no record: it takes the time of the record before it, of the source
 // or else of the session.
 func (f *feed) diagnostic(d *translate.Diagnostic) {
+	if f.litters(d.Hash) {
+		return
+	}
 	t := f.last
 	if t == 0 {
 		t = f.s.latest

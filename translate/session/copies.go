@@ -144,7 +144,8 @@ func (a *Assembler) forgetPeople(but uint32) {
 // says about usage still counts: copies may know more.
 func (s *session) repeats(f *feed, rec *translate.Record) bool {
 	owner := uint32(0)
-	if rec.UUID != "" && rec.Chunk == nil {
+	// What only proves that a response is being written is too much to be remembered, and changes nothing.
+	if rec.UUID != "" && (rec.Chunk == nil || rec.Chunk.Kind != translate.ChunkOther) {
 		owner = s.a.own(s, hash(s.agent, rec.UUID))
 	}
 	known := owner != 0

@@ -92,8 +92,8 @@ func (s *session) remember(m *Memory) {
 	for _, c := range from.Counted {
 		*k.sums.at(c.Series) = c
 	}
-	if from.Segments == 0 {
-		return
+	if from.quiet() {
+		return // nothing of it was sent: its next row is of its first segment still
 	}
 	s.goesOn, s.segments = true, from.Segments
 	s.active = k.active > 0
@@ -102,6 +102,11 @@ func (s *session) remember(m *Memory) {
 	for _, h := range from.Hashes {
 		s.feeds = append(s.feeds, &feed{src: src, s: s, running: &running{}, hashes: h, ended: true, fresh: true})
 	}
+}
+
+// quiet reports whether nothing of the session was sent.
+func (st *State) quiet() bool {
+	return st.Segments == 0 || st.Segments == len(st.Refs) && !slices.ContainsFunc(st.Refs, func(r SegmentRef) bool { return !r.Quiet })
 }
 
 // last is the link to the segment that the session goes on from.
@@ -560,7 +565,12 @@ func (a *Assembler) Silent(yes bool) { a.silent, a.muted = yes, yes }
 // Rebuilt says that the sources of a session have been folded again to where they were.
 func (a *Assembler) Rebuilt(key uint64) {
 	s := a.keys[key]
-	if s == nil || !s.rebuilding {
+	if s == nil {
+		return
+	}
+	if !s.rebuilding {
+		// Where only its later rows were folded again, an id that did not come with them is of an earlier one.
+		s.memory.reborn = false
 		return
 	}
 	had := s.memory.had
@@ -588,6 +598,30 @@ func (a *Assembler) Rebuilt(key uint64) {
 		a.out = append(a.out, translate.Output{Resource: s.resource(), Step: st})
 	}
 	s.touch()
+}
+
+// CloseAgain closes a session that is being rebuilt where it was closed before, by an event if broken.
+func (a *Assembler) CloseAgain(key uint64, broken bool) {
+	if s := a.keys[key]; s != nil {
+		s.pause()
+		s.close()
+		s.broken = s.broken || broken
+	}
+}
+
+// toldBefore reports whether a response left in an earlier life of a session that goes on without it.
+func (s *session) toldBefore(id string) bool {
+	k := &s.memory
+	if !s.goesOn || k.had == nil || id == "" || len(k.known) == 0 {
+		return false
+	}
+	for i := range k.had.Refs {
+		trace := k.had.Refs[i].Trace
+		if !trace.IsZero() && k.knows(spanKey(trace, ids.Span(trace, ids.KindResponse, id))) {
+			return true
+		}
+	}
+	return false
 }
 
 // resume completes the responses that the clock had completed: their later rows are told on their own.

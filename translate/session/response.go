@@ -213,6 +213,9 @@ func (s *session) response(r *row) {
 		resp = s.looseResponse(r, rr)
 	case s.isPast(rr.ID):
 		return
+	case s.responses[rr.ID] == nil && s.toldBefore(rr.ID):
+		s.past[hash(rr.ID)] = struct{}{}
+		return
 	default:
 		resp = s.openResponse(r, rr.ID, "")
 	}

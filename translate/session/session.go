@@ -95,6 +95,7 @@ type session struct {
 
 	used      map[string]*usedModel   // by label
 	lines     []*translate.Diagnostic // before the first record
+	litter    map[uint64]uint64       // lines that are no records, by hash: number of the source
 	res       *translate.Resource
 	cwd       string
 	version   string
