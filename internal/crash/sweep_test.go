@@ -117,10 +117,7 @@ func TestSweepFiles(t *testing.T) {
 
 // repeated are the files of which a repeated request changes something, killed or not: rows that are no records have
 // nothing to be known by, and neither have parts of messages.
-var repeated = []string{
-	"claude/partial-messages.jsonl", "claude/partial-messages-interrupted.jsonl", "cline/unknown-records.jsonl",
-	"codex/codex-odd-records.jsonl", "rollouts/rollout-unknown-rows.jsonl", "transcripts/bad-rows.jsonl",
-}
+var repeated = []string{}
 
 func TestSweepRequests(t *testing.T) {
 	for _, path := range single(t) {
