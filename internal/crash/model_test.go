@@ -53,6 +53,7 @@ type actor struct {
 	queue  []string // rows that are to be written
 	half   string   // of a row, what is to be written of it
 	turns  int
+	wrote  time.Time
 	opened bool
 	begun  bool
 	text   strings.Builder // all that was written to the file
@@ -88,7 +89,7 @@ func compose(seed uint64) program {
 		}
 		c.actors = append(c.actors, a)
 	}
-	c.rules.loose, c.rules.torn = c.wild, c.wild
+	c.rules.loose, c.rules.torn, c.rules.cut = c.wild, c.wild, true
 	for range 20 + c.IntN(40) {
 		c.step()
 	}
@@ -171,7 +172,12 @@ func (c *composer) step() {
 			l.bury()
 		})
 	case n < 66:
-		c.disturb("stop", func(l *lab) { l.stop() })
+		c.disturb("stop", func(l *lab) {
+			// Not with a backend that is away: that takes ten seconds, and rows would not be written when they say.
+			l.refusing(nil)
+			l.disk.fill(false)
+			l.stop()
+		})
 	case n < 78:
 		c.disturb("start", func(l *lab) { l.start() })
 	case n < 82:
@@ -240,11 +246,14 @@ func (a *actor) exec() {
 
 // write writes rows, the last of them perhaps in part.
 func (c *composer) write(a *actor, n int, part bool) {
+	if d := a.at.Sub(a.wrote); a.kind == inExec && d > linger-3*time.Second && d < linger+3*time.Second {
+		c.wait(6 * time.Second) // what comes after the linger is another turn, and whether it does must be clear
+	}
 	for len(a.queue) < n {
 		a.more()
 	}
 	if a.kind == inExec {
-		n = len(a.queue) // what comes after the linger is another turn
+		n, a.wrote = len(a.queue), a.at
 	}
 	if n == 0 && a.half == "" {
 		return

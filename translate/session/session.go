@@ -339,6 +339,7 @@ const (
 func (s *session) cutBy(rec *translate.Record, t int64) cut {
 	g := s.cur
 	if g.quiet {
+		s.broken = false // nothing of the segment was sent: it is the one that goes on
 		return noCut
 	}
 	if rec.Response != nil && rec.Response.Loose && s.main.cur != nil && rec.Response.Local == "" {
