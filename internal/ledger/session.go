@@ -188,7 +188,9 @@ func appendState(b []byte, s *session.State, touched int64) []byte {
 	b = binary.AppendVarint(b, s.Due)
 	b = binary.AppendVarint(b, touched)
 	b = binary.AppendVarint(b, s.Since)
-	b = appendString(b, string(s.Format))
+	for _, text := range []string{string(s.Format), s.Version, s.Model, s.Provider} {
+		b = appendString(b, text)
+	}
 	b = binary.AppendUvarint(b, uint64(s.Segments)) //nolint:gosec // a number of segments
 	b = binary.AppendUvarint(b, uint64(len(s.Breaks)))
 	for _, at := range s.Breaks {
@@ -238,6 +240,7 @@ func decodeState(body []byte) (s session.State, touched int64, err error) {
 	s.Agent, s.ID = r.string(), r.string()
 	s.Folded, s.Due, touched = r.varint(), r.varint(), r.varint()
 	s.Since, s.Format = r.varint(), translate.Format(r.string())
+	s.Version, s.Model, s.Provider = r.string(), r.string(), r.string()
 	s.Segments = int(r.limited(math.MaxInt32)) //nolint:gosec // limited
 	if n := r.count(leastBreak); n > 0 {
 		s.Breaks = make([]session.Break, n)

@@ -9,6 +9,9 @@ import "github.com/otelcol-agents/otelcol-agents/translate"
 type State struct {
 	Agent, ID string
 	Format    translate.Format // of its first source
+	Version   string           // of the agent program
+	Model     string           // with which it was started
+	Provider  string           // as it was told then
 	Closed    bool             // nothing of it is open: its roots are out
 	Broken    bool             // it was closed by an event: the next row begins a new segment
 	Live      bool             // a live source fed it, whose rows cannot be read again

@@ -86,6 +86,7 @@ func (s *session) remember(m *Memory) {
 		from = m.From
 	}
 	k.had, k.net = from, k.active
+	s.lively, s.version, s.initModel, s.providerName = m.Live, from.Version, from.Model, from.Provider
 	for _, c := range from.Counted {
 		*k.sums.at(c.Series) = c
 	}
@@ -367,7 +368,7 @@ func (s *session) touch() {
 // state is what the session is now.
 func (s *session) state() State {
 	st := State{
-		Agent: s.agent, ID: s.id, Format: s.format, Closed: s.closed || s.dormant, Broken: s.broken, Live: s.lively, Folded: s.folded,
+		Agent: s.agent, ID: s.id, Format: s.format, Version: s.version, Model: s.initModel, Provider: s.providerName, Closed: s.closed || s.dormant, Broken: s.broken, Live: s.lively, Folded: s.folded,
 		Segments: s.segments, Refs: s.segmentRefs(), Counted: s.contributed(), Since: s.memory.since, Breaks: slices.Clip(s.memory.breaks),
 	}
 	if !st.Closed {
@@ -719,7 +720,7 @@ func (a *Assembler) Lose(m *Memory) Change {
 	c := Change{Key: Key(m.Agent, m.ID), State: m.State}
 	c.State.Closed, c.State.Due, c.State.Refs = true, 0, slices.Clone(m.Refs)
 	emit := func(o translate.Output) {
-		o.Resource = a.resource(m.Agent, "")
+		o.Resource = a.resource(m.Agent, m.Version)
 		a.out = append(a.out, o)
 	}
 	step := func(st translate.Step) {
