@@ -88,9 +88,10 @@ func (h *history) add(id string, rows [][]byte, size int, finished bool) error {
 		if len(row) > size {
 			continue // a single huge result would be most of a small file
 		}
-		if text = append(text, row...); len(text) >= size {
+		if len(text)+len(row)/2 > size {
 			break
 		}
+		text = append(text, row...)
 	}
 	if finished {
 		text = append(text, rows[last]...)
@@ -174,7 +175,7 @@ func (l *lab) manyFiles() error {
 		return errors.Join(err, c.kill())
 	}
 	read, took := c.metric(bytesRead), time.Since(c.started)-12*time.Second
-	idle, _, err := l.watch(c)
+	idle, rested, err := l.watch(c)
 	if err != nil {
 		return errors.Join(err, c.kill())
 	}
@@ -198,8 +199,8 @@ func (l *lab) manyFiles() error {
 	share, u, err := l.watch(c)
 	close(stop)
 	growing.Wait()
-	l.report("manyfiles: %d files, %d MB: settled after %.1f s; nothing grows: %.2f %% of a core; %d grow by a row a second: %.2f %% of a core, RSS %d MiB (peak %d), %.0f sessions resident, ledger %.1f MiB on disk, %.0f bytes read, %.0f of them since, %.0f folded again",
-		files, h.size/1e6, took.Seconds(), idle, hot, share, mib(u.rss), mib(u.peak), c.metric(resident), float64(diskUsage(l.path("many.db")))/(1<<20),
+	l.report("manyfiles: %d files, %d MB: settled after %.1f s; nothing grows: %.2f %% of a core, RSS %d MiB; %d grow by a row a second: %.2f %% of a core, RSS %d MiB (peak %d), %.0f sessions resident, ledger %.1f MiB on disk, %.0f bytes read, %.0f of them since, %.0f folded again",
+		files, h.size/1e6, took.Seconds(), idle, mib(rested.rss), hot, share, mib(u.rss), mib(u.peak), c.metric(resident), float64(diskUsage(l.path("many.db")))/(1<<20),
 		c.metric(bytesRead), c.metric(bytesRead)-read, c.metric(refoldBytes))
 	began := time.Now()
 	err = errors.Join(err, grown, c.stop())
