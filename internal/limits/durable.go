@@ -325,11 +325,11 @@ func (l *lab) commit() error {
 	}
 	file := fmt.Sprintf("files: {include: [%s], start_at: beginning}", path)
 	tcp := fmt.Sprintf("tcp: {endpoint: 127.0.0.1:%d}", port)
-	for _, k := range []struct{ name, config string }{
-		{"file", "receivers: {agent_stream: {" + file + "}}" + nopPipelines},
-		{"file, storage", l.stored("commit-file.db", file, nopPipelines)},
-		{"tcp", "receivers: {agent_stream: {" + tcp + "}}" + nopPipelines},
-		{"tcp, storage", l.stored("commit-tcp.db", tcp, nopPipelines)},
+	for _, k := range []struct{ name, store, config string }{
+		{"file", "none", "receivers: {agent_stream: {" + file + "}}" + nopPipelines},
+		{"file, storage", "file.db", l.stored("file.db", file, nopPipelines)},
+		{"tcp", "none", "receivers: {agent_stream: {" + tcp + "}}" + nopPipelines},
+		{"tcp, storage", "tcp.db", l.stored("tcp.db", tcp, nopPipelines)},
 	} {
 		c, err := l.start(k.config)
 		if err != nil {
@@ -349,7 +349,7 @@ func (l *lab) commit() error {
 		n, spent := c.metric(commits), c.metric("otelcol_agent_stream_commit_duration_sum")
 		l.report("commit: %d MiB, %s -> nop: %.0f MB/s, %.0f MB a CPU-second, peak RSS %d MiB, %.0f commits, %.0f a second of %.1f ms each, ledger %.1f MiB on disk",
 			mib(size), k.name, float64(size)/1e6/took.Seconds(), float64(size)/1e6/u.cpu.Seconds(), mib(u.peak), n, n/took.Seconds(), spent/max(n, 1)*1e3,
-			float64(diskUsage(l.path("commit-"+k.name[:3]+".db"))+diskUsage(l.path("commit-"+k.name[:4]+".db")))/(1<<20))
+			float64(diskUsage(l.path(k.store)))/(1<<20))
 		if err := errors.Join(err, err2, c.stop()); err != nil {
 			return err
 		}
