@@ -13,7 +13,7 @@ import (
 // first reading took, and an idle process collects garbage every two minutes only. So while little is
 // allocated, memory is given back to the system.
 const (
-	givesEvery = time.Minute
+	givesEvery = 30 * time.Second
 	// idleAllocs is what an idle process allocates at most between two looks. One that works collects its
 	// garbage by itself, and needs the memory that it has again at once.
 	idleAllocs = 256 << 20
