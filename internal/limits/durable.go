@@ -47,7 +47,7 @@ type history struct {
 
 // history writes so many files of about so many bytes, in folders of 200. Unless they are finished, their sessions
 // miss their last row, so that they stay open.
-func (l *lab) history(name string, files int, size int, finished bool) (*history, error) {
+func (l *lab) history(name string, files, size int, finished bool) (*history, error) {
 	h := &history{dir: l.path(name)}
 	const together = 100 // sessions that are made at once
 	lines := max(8, size/1000)
