@@ -581,7 +581,7 @@ func (s *session) retire(resp *response) {
 	s.retired = s.retired[1:]
 	if s.responses[old.id] == old {
 		delete(s.responses, old.id)
-		put(&s.past, hash(old.id), struct{}{})
+		s.past[hash(old.id)] = struct{}{}
 	}
 }
 

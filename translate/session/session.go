@@ -135,7 +135,7 @@ func newSession(a *Assembler, key sessionKey, src *Source) *session {
 	s := &session{
 		a: a, key: Key(key.agent, key.id), agent: key.agent, id: key.id, format: src.info.Format, where: src.info.Place, caller: src.caller,
 		calls: map[string][]*call{}, issued: map[uint64]struct{}{}, finished: map[uint64]struct{}{},
-		responses: map[string]*response{}, used: map[string]*usedModel{},
+		responses: map[string]*response{}, past: map[uint64]struct{}{}, used: map[string]*usedModel{},
 	}
 	s.main = &agent{s: s, main: true, typ: key.agent}
 	return s
