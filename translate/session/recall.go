@@ -784,12 +784,17 @@ func (a *Assembler) Forget(keys []uint64) {
 	}
 }
 
-// Oldest gives the keys of the sessions in memory, the one that got a record longest ago first.
+// Oldest gives the keys of the sessions in memory, the one that got a record longest ago first. Sessions may be
+// forgotten meanwhile; where that takes more than the one that was given, it begins anew.
 func (a *Assembler) Oldest() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		for e := a.recent.Front(); e != nil; e = e.Next() {
+		for e := a.recent.Front(); e != nil; {
+			next := e.Next()
 			if !yield(e.Value.(*session).key) {
 				return
+			}
+			if e = next; e != nil && e.Value.(*session).place == nil {
+				e = a.recent.Front()
 			}
 		}
 	}
