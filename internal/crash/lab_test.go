@@ -122,10 +122,12 @@ type lab struct {
 	// disturbed says that processes are killed; without it kill and trap do nothing but break connections.
 	disturbed bool
 
-	mu      sync.Mutex
-	trap    func(*event) bool // true kills the process
-	refuse  func(engine.Signal, ptrace.Traces, plog.Logs) error
-	log     []string // what was reported that might matter
+	mu   sync.Mutex
+	trap func(*event) bool // true kills the process
+	// refuse decides about what is sent; what it gives in place of an error is kept.
+	refuse  func(context.Context, engine.Signal) verdict
+	blocked chan struct{} // what the backend waits for; nil if it does not
+	log     []string      // what was reported that might matter
 	damaged int
 	dropped int
 	again   int64 // bytes that were read again
@@ -134,6 +136,7 @@ type lab struct {
 	process *process // nil: down
 	lives   int
 	conns   []*conn
+	tcp     *conn // of the model
 	clients map[string]*client
 	group   sync.WaitGroup // of clients
 	// over is closed when processes come no more.
@@ -144,6 +147,7 @@ type lab struct {
 type process struct {
 	lab    *lab
 	dead   atomic.Bool
+	ending atomic.Bool
 	engine *engine.Engine
 	files  *tail.Tailer
 
@@ -205,10 +209,40 @@ func (l *lab) set(n int, kills func(*event) bool) {
 // sprung reports whether the trap killed somebody.
 func (l *lab) sprung() bool { return l.process == nil || l.process.dead.Load() }
 
-func (l *lab) refusing(f func(engine.Signal, ptrace.Traces, plog.Logs) error) {
+// verdict is what a backend says of what it is sent.
+type verdict int
+
+const (
+	accepts verdict = iota
+	refuses         // for now; nothing is kept
+	rejects         // for ever, of some branch: the others keep it
+	parts           // keeps a part and refuses the rest for now
+)
+
+func (l *lab) refusing(f func(context.Context, engine.Signal) verdict) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refuse = f
+	if l.blocked != nil {
+		close(l.blocked)
+		l.blocked = nil
+	}
+}
+
+// block has the backend take what it is sent and not answer, until it is told something else.
+func (l *lab) block() {
+	blocked := make(chan struct{})
+	l.refusing(func(ctx context.Context, _ engine.Signal) verdict {
+		select {
+		case <-blocked:
+			return accepts
+		case <-ctx.Done():
+			return refuses
+		}
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.blocked = blocked
 }
 
 func (l *lab) down(yes bool) {
@@ -219,62 +253,106 @@ func (l *lab) down(yes bool) {
 		l.refusing(nil)
 		return
 	}
-	l.refusing(func(engine.Signal, ptrace.Traces, plog.Logs) error { return errors.New("away") })
+	l.refusing(func(context.Context, engine.Signal) verdict { return refuses })
 }
 
-func (l *lab) refusal(s engine.Signal, td ptrace.Traces, ld plog.Logs) error {
+func (l *lab) verdict(ctx context.Context, s engine.Signal) verdict {
 	l.mu.Lock()
 	refuse := l.refuse
 	l.mu.Unlock()
 	if refuse == nil {
-		return nil
+		return accepts
 	}
-	return refuse(s, td, ld)
+	return refuse(ctx, s)
 }
 
 func (p *process) sink() engine.Sink {
-	b := p.lab.backend
-	return engine.Sink{
-		Traces: func(_ context.Context, td ptrace.Traces) error {
-			if p.at(event{point: beforeTraces, spans: td}) {
-				return errDead
-			}
-			if err := p.lab.refusal(engine.Traces, td, plog.Logs{}); err != nil {
-				return err
-			}
-			b.traces(td)
-			if p.at(event{point: afterTraces, spans: td}) {
-				return errDead
-			}
-			return nil
-		},
-		Logs: func(_ context.Context, ld plog.Logs) error {
-			if p.at(event{point: beforeLogs}) {
-				return errDead
-			}
-			if err := p.lab.refusal(engine.Logs, ptrace.Traces{}, ld); err != nil {
-				return err
-			}
-			b.records(ld)
-			if p.at(event{point: afterLogs}) {
-				return errDead
-			}
-			return nil
-		},
-		Metrics: func(_ context.Context, md pmetric.Metrics) error {
-			if p.at(event{point: beforeMetrics}) {
-				return errDead
-			}
-			if err := p.lab.refusal(engine.Metrics, ptrace.Traces{}, plog.Logs{}); err != nil {
-				return err
-			}
-			b.metrics(md)
-			if p.at(event{point: afterMetrics}) {
-				return errDead
-			}
-			return nil
-		},
+	return engine.Sink{Traces: p.traces, Logs: p.logs, Metrics: p.metrics}
+}
+
+var (
+	errAway   = errors.New("away")
+	errBranch = &engine.PermanentError{Err: errors.New("one of several did not want it")}
+)
+
+func (p *process) traces(ctx context.Context, td ptrace.Traces) error {
+	if p.at(event{point: beforeTraces, spans: td}) {
+		return errDead
 	}
+	var err error
+	switch p.lab.verdict(ctx, engine.Traces) {
+	case refuses:
+		return errAway
+	case rejects:
+		err = errBranch
+	case parts:
+		left := &engine.PartialError{Err: errAway, Spans: map[translate.SpanID]struct{}{}}
+		td2 := ptrace.NewTraces()
+		td.CopyTo(td2)
+		for i, s := range spansOf(td) {
+			if i%2 == 1 {
+				left.Spans[translate.SpanID(s.SpanID())] = struct{}{}
+			}
+		}
+		for _, rs := range td2.ResourceSpans().All() {
+			for _, ss := range rs.ScopeSpans().All() {
+				ss.Spans().RemoveIf(func(s ptrace.Span) bool { _, ok := left.Spans[translate.SpanID(s.SpanID())]; return ok })
+			}
+		}
+		if td = td2; len(left.Spans) > 0 {
+			err = left
+		}
+	}
+	if p.dead.Load() {
+		return errDead
+	}
+	p.lab.backend.traces(td)
+	if p.at(event{point: afterTraces, spans: td}) {
+		return errDead
+	}
+	return err
+}
+
+func (p *process) logs(ctx context.Context, ld plog.Logs) error {
+	if p.at(event{point: beforeLogs}) {
+		return errDead
+	}
+	var err error
+	switch p.lab.verdict(ctx, engine.Logs) {
+	case refuses, parts:
+		return errAway
+	case rejects:
+		err = errBranch
+	}
+	if p.dead.Load() {
+		return errDead
+	}
+	p.lab.backend.records(ld)
+	if p.at(event{point: afterLogs}) {
+		return errDead
+	}
+	return err
+}
+
+func (p *process) metrics(ctx context.Context, md pmetric.Metrics) error {
+	if p.at(event{point: beforeMetrics}) {
+		return errDead
+	}
+	var err error
+	switch p.lab.verdict(ctx, engine.Metrics) {
+	case refuses, parts:
+		return errAway
+	case rejects:
+		err = errBranch
+	}
+	if p.dead.Load() {
+		return errDead
+	}
+	p.lab.backend.metrics(md)
+	if p.at(event{point: afterMetrics}) {
+		return errDead
+	}
+	return err
 }
 
 // start begins the next life. It may be a short one.
@@ -314,8 +392,10 @@ func (l *lab) start() {
 	go func() {
 		select {
 		case <-p.died:
-			p.end(true)
-			close(p.buried)
+			if p.ending.CompareAndSwap(false, true) {
+				p.end(true)
+				close(p.buried)
+			}
 		case <-p.buried:
 		}
 	}()
@@ -404,7 +484,11 @@ func (l *lab) stop() {
 
 // quit ends a process in order.
 func (p *process) quit() {
-	p.end(false)
+	if !p.ending.CompareAndSwap(false, true) {
+		<-p.buried
+		return
+	}
+	p.end(false) // it may be killed meanwhile
 	p.dead.Store(true)
 	close(p.buried)
 	p.stopAnswers()
@@ -746,8 +830,8 @@ func judge(t *testing.T, want *backend, l *lab, r rules) {
 	}
 	if diff := compare(want, l.backend, r); len(diff) > 0 {
 		more := ""
-		if len(diff) > 12 {
-			diff, more = diff[:12], "\n…"
+		if len(diff) > 4 {
+			diff, more = diff[:4], "\n…"
 		}
 		t.Errorf("%d lives:\n%s%s\nreported:\n%s", l.lives, strings.Join(diff, "\n"), more, strings.Join(l.log, "\n"))
 	}

@@ -145,7 +145,9 @@ func (f *folder) attribute(o *origin, changes []session.Change) (ops []ledger.Op
 	}
 	keys = slices.DeleteFunc(keys, func(k uint64) bool {
 		s, ok := f.ledger.Session(k)
-		return ok && s.Closed // one that is not known yet holds rows whose time is not known
+		// One that is not known yet holds rows whose time is not known. Others, too, may wait for what comes next:
+		// that has changed nothing, and would be lost all the same.
+		return ok && s.Closed && !f.sessions.Holds(k)
 	})
 	ds := &f.diaries
 	for _, row := range rows {
@@ -201,9 +203,7 @@ func (ds *diaries) close(changes []session.Change) (ops []ledger.Op) {
 // recover folds the journal: what live sources brought before the process ended. Connections are over;
 // requests may go on in others.
 func (f *folder) recover() {
-	if n := f.ledger.Damaged(); n > 0 {
-		f.e.options.Reporter.Damaged(int(n))
-	}
+	f.tellDamage()
 	for key, s := range f.ledger.Sessions() {
 		if !s.Closed {
 			f.asleep[key] = s.Due
@@ -215,7 +215,9 @@ func (f *folder) recover() {
 	for j := range f.ledger.Journal() {
 		entry, err := journal.Decode(j.Value)
 		if err != nil || entry.Opening == nil {
-			f.e.options.Reporter.Damaged(1)
+			f.ledger.Spoil()
+			f.tellDamage()
+			f.doomed = append(f.doomed, ledger.Op{Key: ledger.JournalKey(j.Source, j.Seq)})
 			continue
 		}
 		if o == nil || o.diary.source != j.Source {
@@ -239,9 +241,19 @@ func (f *folder) recover() {
 		}
 		f.hand(nil, o)
 	}
-	f.over(o)
+	if o != nil && o.request {
+		f.over(o) // a connection ends when its sessions are what they were
+	}
+	for key, live := range f.rebuilding {
+		// Of these the journal should tell: they cannot go on.
+		if s, _ := f.ledger.Session(key); live && len(s.Files) == 0 && !f.sessions.Has(key) {
+			delete(f.asleep, key)
+			f.lost = append(f.lost, f.lose(key)...)
+		}
+	}
 	if len(l.live) == 0 {
 		clear(f.rebuilding)
+		f.hand(nil, nil)
 		return
 	}
 	var keys []uint64
@@ -265,13 +277,43 @@ func (f *folder) recover() {
 	f.start(l)
 }
 
-// over ends a request of the journal before the next one is folded: what its process told goes on there.
+// tellDamage reports the values that could not be read since it was called last.
+func (f *folder) tellDamage() {
+	if n := f.ledger.Damaged(); n > f.damaged {
+		f.e.options.Reporter.Damaged(n - f.damaged)
+		f.damaged = n
+	}
+}
+
+// over ends a source of the journal before the next one is folded, as it ended before that began: what the process of
+// a request told goes on there, and what a connection left open does not. Where a file feeds a session too, that is
+// to be read before anybody knows what is left open.
 func (f *folder) over(o *origin) {
-	if o == nil || !o.request {
+	if o == nil {
 		return
 	}
-	o.voices.Release()
+	if !o.request && f.filed(o) {
+		return
+	}
+	if o.request {
+		o.voices.Release()
+	} else {
+		o.voices.End()
+	}
 	o.ended = true
+	f.hand(nil, o)
+}
+
+// filed reports whether a session of the source is known to be fed by files, too.
+func (f *folder) filed(o *origin) bool {
+	for _, src := range o.voices.Sources() {
+		for _, key := range src.Sessions() {
+			if s, ok := f.ledger.Session(key); ok && len(s.Files) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // reread is the origin of a source in the journal.

@@ -41,6 +41,8 @@ type folder struct {
 	reborn     []uint64               // sessions that came back without a load
 	waiting    []*Input               // inputs that wait for a load
 	diaries    diaries
+	doomed     []ledger.Op              // of the journal: what cannot be read
+	damaged    int                      // values that could not be read, as far as that was told
 	froms      map[uint64]session.State // what sessions of the journal go on from, while that is folded
 	resident   int                      // sessions that may stay in memory
 }
@@ -233,6 +235,8 @@ func (f *folder) hand(p *piece, o *origin) {
 		ops = append(ops, f.attribute(o, changes)...)
 	}
 	ops = append(ops, f.diaries.close(changes)...)
+	ops = append(ops, f.doomed...)
+	f.doomed = nil
 	e.resident.Store(int64(f.sessions.Sessions()))
 	if len(outs) == 0 && p == nil && len(ops) == 0 {
 		return

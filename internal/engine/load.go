@@ -245,18 +245,21 @@ func (f *folder) loaded(l *load) {
 		}
 		f.files[o.file.ID] = o
 	}
-	var lost []session.Change
 	for _, key := range l.keys {
 		delete(f.rebuilding, key)
+	}
+	needed := f.needed()
+	var lost []session.Change
+	for _, key := range l.keys {
 		if f.sessions.Has(key) {
 			f.sessions.Rebuilt(key)
-		} else if s, ok := f.ledger.Session(key); ok && !s.Closed {
+		} else if s, ok := f.ledger.Session(key); ok && !s.Closed && !slices.Contains(needed, key) {
 			lost = append(lost, f.lose(key)...)
 		}
 	}
 	f.lost = append(f.lost, lost...)
 	for _, o := range l.live {
-		if !o.request { // those have ended
+		if !o.ended {
 			o.voices.End()
 		}
 		o.ended = true
@@ -266,6 +269,20 @@ func (f *folder) loaded(l *load) {
 	f.loading = false
 	f.nextLoad()
 	f.retry()
+}
+
+// needed gives the sessions that are not in memory and that rows wait for. What cannot be read again is then read
+// anew, from a file that was rewritten.
+func (f *folder) needed() (keys []uint64) {
+	for _, in := range f.waiting {
+		for i := range in.parked {
+			if p := in.parked[i].piece; p != nil {
+				p.Wait()
+				keys = append(keys, f.absent(in, p)...)
+			}
+		}
+	}
+	return keys
 }
 
 // lose gives up an open session whose sources are gone.

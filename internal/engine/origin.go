@@ -46,6 +46,7 @@ func (f *folder) origin(in *Input) *origin {
 	if id := in.source.File; id != 0 {
 		o.file = ledger.File{Progress: ledger.Progress{ID: id, Epoch: in.source.Epoch}, Format: o.format, Agent: o.agent}
 		f.files[id] = o
+		delete(f.failed, id) // it is another one now
 	}
 	o.voices = f.voices(o, in.source, in.modified())
 	in.origin = o

@@ -46,6 +46,7 @@ func (f *folder) recall(key uint64) *session.Memory {
 		m, err = f.ledger.Recall(f.e.running, key)
 		return err
 	})
+	f.tellDamage()
 	if m == nil {
 		return nil
 	}

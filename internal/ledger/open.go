@@ -36,6 +36,7 @@ type Ledger struct {
 	chunks  chunks
 	doomed  []string // keys to delete, never to be used again
 	pass    pass
+	lost    map[uint64]bool // sessions of which nothing could be read at Open
 	saved   map[string][]byte
 	journal []Journaled
 }
@@ -60,8 +61,21 @@ func (l *Ledger) Spoil() { l.damaged.Add(1) }
 // Size is the number of entries, files and sessions that are known. Any goroutine may call it.
 func (l *Ledger) Size() int64 { return l.size.Load() }
 
-// Entries gives the entries as they were at Open, the oldest first. It gives each once and does not keep it.
-func (l *Ledger) Entries() iter.Seq[session.Entry] { return l.chunks.unread }
+// Entries gives the entries as they were at Open, the oldest first. It gives each once and does not keep it. Of a
+// session of which nothing else could be read it does not tell what it owns: its files are read as if they were
+// new, and would be taken for copies of it. What was used is told: it was counted.
+func (l *Ledger) Entries() iter.Seq[session.Entry] {
+	return func(yield func(session.Entry) bool) {
+		for entry := range l.chunks.unread {
+			if entry.Kind == session.EntryOwner && l.lost[entry.Session] {
+				continue
+			}
+			if !yield(entry) {
+				return
+			}
+		}
+	}
+}
 
 func (l *Ledger) today() int64 { return l.now.Load() / int64(day) }
 
@@ -96,6 +110,8 @@ type opening struct {
 	lost    map[uint64]bool // sessions whose state cannot be read
 	delete  []string
 	again   map[FileID]bool // files that are read from their beginning
+	// recount says that a total is not known any more: then none is, and counting begins anew.
+	recount bool
 }
 
 // visit takes a key and its value. The order of the keys does not matter.
@@ -180,6 +196,7 @@ func (o *opening) takeEntries(n uint64, value []byte) bool {
 func (o *opening) takeSaved(key string, value []byte) bool {
 	body, err := Unseal(value)
 	if err != nil {
+		o.recount = o.recount || strings.HasPrefix(key, PrefixTotal)
 		return false
 	}
 	body = bytes.Clone(body)
@@ -198,8 +215,12 @@ func (o *opening) takeSaved(key string, value []byte) bool {
 // finish puts together what was read one by one.
 func (o *opening) finish(ctx context.Context) error {
 	l := o.ledger
+	l.lost = o.lost
 	for key := range o.lost {
 		o.lose(key)
+	}
+	if o.recount || o.version == nil {
+		o.forgetTotals()
 	}
 	for key, chunks := range o.left {
 		if h := l.heads[key]; h != nil && h.known {
@@ -216,6 +237,20 @@ func (o *opening) finish(ctx context.Context) error {
 	l.chunks.resume(today)
 	l.size.Add(int64(l.chunks.total))
 	return o.write(ctx)
+}
+
+// forgetTotals has counting begin anew: a series that goes on from nothing, or from something at another time, would
+// seem to fall, or be counted twice.
+func (o *opening) forgetTotals() {
+	for key := range o.ledger.saved {
+		if strings.HasPrefix(key, PrefixTotal) {
+			delete(o.ledger.saved, key)
+			o.delete = append(o.delete, key)
+		}
+	}
+	if v := o.version; v != nil {
+		v.start = o.ledger.now.Load()
+	}
 }
 
 // lose has the files of a session whose state is not known read again. They stay what they are otherwise: what
@@ -251,7 +286,7 @@ func (o *opening) write(ctx context.Context) error {
 		if len(ops) == 0 {
 			return nil
 		}
-		if f.reserved < f.last {
+		if f.reserved < f.last || o.recount {
 			f.reserved = f.last
 			ops = append(ops, versionValue{start: l.start, started: f.started, last: f.last}.op())
 		}

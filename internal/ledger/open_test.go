@@ -77,7 +77,7 @@ func TestOpenDamaged(t *testing.T) {
 	whole := look(t, open(t, filled(t), later))
 	require.Equal(t, []FileID{1, 2, 3}, whole.files)
 	tests := map[string]func(*picture){
-		keyVersion: func(p *picture) { p.start = later.UnixNano() },
+		keyVersion: func(p *picture) { p.start, p.totals = later.UnixNano(), nil },
 		fileKey(1): func(p *picture) {
 			p.files, p.fedBy[5], p.fedBy[6] = []FileID{2, 3}, nil, []FileID{2}
 			p.read = []int64{20, 30}
@@ -93,7 +93,7 @@ func TestOpenDamaged(t *testing.T) {
 			p.sessions[5] = m
 		},
 		entryKey(0):      func(p *picture) { p.entries = 0 },
-		TotalKey("1"):    func(p *picture) { p.totals = []string{"two"} },
+		TotalKey("1"):    func(p *picture) { p.start, p.totals = later.UnixNano(), nil },
 		JournalKey(1, 1): func(p *picture) { p.journal = "y" },
 	}
 	for key, spoil := range tests {

@@ -250,7 +250,9 @@ func (s *session) again(f *feed, rec *translate.Record) {
 	if rr.Usage != nil {
 		resp.has = true
 		mergeUsage(&resp.usage, rr.Usage)
-		resp.seen(f.running)
+		if resp.source != f.running { // else it is of the turn in which that process told it first
+			resp.seen(f.running)
+		}
 		s.a.count(resp)
 	}
 }

@@ -71,6 +71,9 @@ func (s *session) remember(m *Memory) {
 		slices.Sort(k.known)
 	}
 	k.since, k.breaks = m.Since, slices.Clip(m.Breaks)
+	if m.Format != "" {
+		s.format = m.Format // of its first source, whichever is read first now
+	}
 	for _, c := range m.Counted {
 		*k.base.at(c.Series) = c
 	}
@@ -583,7 +586,10 @@ func (a *Assembler) Rebuilt(key uint64) {
 		s.pause()
 		s.close()
 	}
-	s.broken, s.folded = had.Broken, had.Folded
+	s.broken = s.broken || had.Broken
+	if !s.lively { // those of the journal begin to be idle now: what brings more may have been waiting for us
+		s.folded = had.Folded
+	}
 	a.looked = 0 // it may be due
 	s.lively = s.lively || had.Live
 	s.rebuilding = false
@@ -703,6 +709,18 @@ func (a *Assembler) Busy(key uint64) bool {
 		}
 	}
 	return false
+}
+
+// Holds reports whether rows of the session wait for what comes after them: no Change tells of them yet.
+func (a *Assembler) Holds(key uint64) bool {
+	s := a.keys[key]
+	if s == nil {
+		return false
+	}
+	return len(s.waiting) > 0 || len(s.queue) > 0 || slices.ContainsFunc(s.feeds, func(f *feed) bool {
+		return len(f.waiting) > 0 || len(f.held) > 0 || len(f.doubts) > 0 || len(f.src.pending) > 0 ||
+			f.src.lineage != nil && len(f.src.lineage.held) > 0
+	})
 }
 
 // Home is the key of the session that a thread belongs to, false where that is not known.

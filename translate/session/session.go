@@ -419,8 +419,10 @@ func (s *session) settle(g *segment) {
 }
 
 func (s *session) start(t int64) {
-	l := &translate.Log{Event: translate.EventSessionStart, Severity: translate.SeverityInfo, Time: t, Body: "session started"}
-	s.cur.log(l, &s.cur.root, s.agent, "session", 0)
+	if !s.goesOn || s.memory.had == nil { // else that was told
+		l := &translate.Log{Event: translate.EventSessionStart, Severity: translate.SeverityInfo, Time: t, Body: "session started"}
+		s.cur.log(l, &s.cur.root, s.agent, "session", 0)
+	}
 	lines := s.lines
 	s.lines = nil
 	for _, d := range lines {
