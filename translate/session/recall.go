@@ -93,6 +93,10 @@ func (s *session) remember(m *Memory) {
 	for _, c := range from.Counted {
 		*k.sums.at(c.Series) = c
 	}
+	for _, u := range from.Used {
+		s.used[u.Label] = &usedModel{s: u.Responses, t: u.Totals, out: u.Out}
+	}
+	s.handed = from.Process.running()
 	if from.quiet() {
 		return // nothing of it was sent: its next row is of its first segment still
 	}
@@ -103,6 +107,34 @@ func (s *session) remember(m *Memory) {
 	for _, h := range from.Hashes {
 		s.feeds = append(s.feeds, &feed{src: src, s: s, running: &running{}, hashes: h, ended: true, fresh: true})
 	}
+}
+
+// stored is what is remembered of a process, nil where it told no totals.
+func (p *running) stored() *ProcessTotals {
+	if p == nil || !p.known {
+		return nil
+	}
+	t := &ProcessTotals{Cost: p.cost, Index: p.index}
+	for label, tokens := range p.tokens {
+		t.Models = append(t.Models, ModelTotal{Label: label, Tokens: tokens, Cost: p.costs[label]})
+	}
+	slices.SortFunc(t.Models, func(x, y ModelTotal) int { return cmp.Compare(x.Label, y.Label) })
+	return t
+}
+
+// running is the process that told the totals.
+func (t *ProcessTotals) running() *running {
+	if t == nil {
+		return nil
+	}
+	p := &running{known: true, cost: t.Cost, index: t.Index}
+	if len(t.Models) > 0 {
+		p.tokens, p.costs = map[string]translate.Tokens{}, map[string]float64{}
+	}
+	for _, m := range t.Models {
+		p.tokens[m.Label], p.costs[m.Label] = m.Tokens, m.Cost
+	}
+	return p
 }
 
 // quiet reports whether nothing of the session was sent.
@@ -384,6 +416,11 @@ func (s *session) state() State {
 	if !s.closed {
 		return st // while it is open its rows can be folded again
 	}
+	for label, u := range s.used {
+		st.Used = append(st.Used, ModelUse{Label: label, Responses: u.s, Totals: u.t, Out: u.out})
+	}
+	slices.SortFunc(st.Used, func(x, y ModelUse) int { return cmp.Compare(x.Label, y.Label) })
+	st.Process = s.handed.stored()
 	for _, f := range s.feeds {
 		if f.src.info.Live && len(f.hashes) > 0 && (f.fresh || f.model == nil) {
 			st.Hashes = append(st.Hashes, slices.Clip(f.hashes))
