@@ -69,13 +69,18 @@ func parseHeaders(text string) (map[string]string, error) {
 	return headers, nil
 }
 
-// otlpConfig is laid over the embedded configuration. What waits for the endpoint waits on disk and for as
-// long as it takes: a queue in memory would say yes to the receiver and end with the process.
+// otlpConfig is laid over the embedded configuration. The exporter has no queue: one in memory would end with
+// the process, one on disk can lose requests when the process is killed while it starts, and what is not
+// accepted stays in the files and in the receiver's journal anyway.
+//
+// The exporter tries for a minute by itself, and only then says no: each refusal that the receiver sees has
+// it hand the same data to the console and to Prometheus again. It has to see some: it answers requests with
+// 503 from then on, and the series that Prometheus reads would expire if they did not come again.
 func otlpConfig(endpoint string, headers map[string]string, protocol string) (string, error) {
 	exporter := map[string]any{
 		"endpoint":         endpoint,
-		"sending_queue":    map[string]any{"storage": "file_storage"},
-		"retry_on_failure": map[string]any{"max_elapsed_time": "0s"},
+		"sending_queue":    map[string]any{"enabled": false},
+		"retry_on_failure": map[string]any{"max_elapsed_time": "1m"},
 	}
 	if len(headers) > 0 {
 		exporter["headers"] = headers
@@ -157,7 +162,7 @@ func tell(w io.Writer, c *embedded) error {
   listens   on %s for lines over TCP: claude -p ... --output-format stream-json --verbose | nc -N %s
             (-N ends it with the stream, where nc knows that; macOS ends it without)
             on http://%s/v1/agentstream for POST requests
-  keeps     its progress, and what waits to be sent, in %s
+  keeps     its progress in %s
   shows     spans and log records here, metrics at http://%s/metrics
   sends     %s
 `, strings.Join(r.Files.Include, ", "), r.TCP.Endpoint, strings.ReplaceAll(r.TCP.Endpoint, ":", " "), r.HTTP.Endpoint,

@@ -27,6 +27,7 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "replay" {
 		os.Exit(replay.Process(name+" replay", os.Args[2:]))
 	}
+	go giveBack()
 	// What goes wrong has been written by cobra by then.
 	if err := run(settings(os.Getenv)); err != nil {
 		os.Exit(1)

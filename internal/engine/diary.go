@@ -110,6 +110,7 @@ func (f *folder) from(said []voice.Said) (states []session.State) {
 				states = append(states, end)
 			} else if s, ok := f.ledger.Session(key); ok && s.Closed && s.Live && !f.sessions.Has(key) {
 				if m := f.recall(key); m != nil {
+					f.diaries.ends[key] = m.State
 					states = append(states, m.State)
 				}
 			}

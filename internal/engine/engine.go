@@ -191,7 +191,7 @@ func (e *Engine) Pressed() bool {
 // Sessions is the number of sessions in memory.
 func (e *Engine) Sessions() int64 { return e.resident.Load() }
 
-// Evicted is the number of sessions that were closed to make room for others.
+// Evicted is the number of sessions that left memory, or were closed, to make room for others.
 func (e *Engine) Evicted() int64 { return e.evicted.Load() }
 
 // cost is what a batch takes of the budget. One that is larger than all of it goes alone.

@@ -17,6 +17,9 @@ const (
 	sweepEvery = time.Minute
 	// maxTried bounds the sessions that are looked at for one that can be let go.
 	maxTried = 256
+	// maxImminent bounds the sessions beyond the allowed ones that stay because the next tick closes them:
+	// let go before, they would have to be folded once more for nothing but that.
+	maxImminent = 512
 	// maxDismissed bounds what is remembered of sessions that were closed to make room.
 	maxDismissed = 1 << 16
 )
@@ -84,11 +87,20 @@ func (f *folder) makeRoom() {
 			return
 		}
 		tried++
+		if over <= maxImminent && f.imminent(key) {
+			continue
+		}
 		if n := f.letGo(key); n > 0 {
 			over -= n
 			f.e.evicted.Add(int64(n))
 		}
 	}
+}
+
+// imminent reports whether the clock is about to close the session.
+func (f *folder) imminent(key uint64) bool {
+	s, ok := f.ledger.Session(key)
+	return ok && !s.Closed && s.Due != 0 && s.Due <= f.clock.at
 }
 
 // tidy lets closed sessions go.

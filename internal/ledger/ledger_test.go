@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -139,28 +140,51 @@ func randomTokens(r *rand.Rand) translate.Tokens {
 	return translate.Tokens{Input: number(r), CacheRead: number(r), CacheWrite: number(r), Output: number(r), Reasoning: number(r)}
 }
 
+// randomState fills every field there is, so that none can be forgotten.
 func randomState(r *rand.Rand) session.State {
-	s := session.State{
-		Agent: text(r), ID: text(r), Closed: chance(r), Broken: chance(r), Live: chance(r),
-		Folded: number(r), Due: number(r), Segments: r.IntN(1000),
-	}
-	for range r.IntN(4) {
-		ref := session.SegmentRef{First: number(r), Quiet: chance(r)}
-		for i := range ref.Trace {
-			ref.Trace[i] = byte(r.Uint32())
-		}
-		for i := range ref.Root {
-			ref.Root[i] = byte(r.Uint32())
-		}
-		s.Refs = append(s.Refs, ref)
-	}
-	for range r.IntN(4) {
-		s.Counted = append(s.Counted, session.Counted{Series: r.Uint64(), N: number(r), Value: r.NormFloat64(), Tokens: randomTokens(r)})
-	}
-	for range r.IntN(4) {
-		s.Hashes = append(s.Hashes, list(r, 4))
-	}
+	var s session.State
+	fill(r, reflect.ValueOf(&s).Elem())
 	return s
+}
+
+func fill(r *rand.Rand, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(r, v.Field(i))
+		}
+	case reflect.Pointer:
+		if chance(r) {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(r, v.Elem())
+		}
+	case reflect.Slice:
+		for range r.IntN(4) {
+			one := reflect.New(v.Type().Elem()).Elem()
+			fill(r, one)
+			v.Set(reflect.Append(v, one))
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(r, v.Index(i))
+		}
+	case reflect.String:
+		v.SetString(text(r))
+	case reflect.Bool:
+		v.SetBool(chance(r))
+	case reflect.Int:
+		v.SetInt(int64(r.IntN(1000)))
+	case reflect.Int64:
+		v.SetInt(number(r))
+	case reflect.Uint8:
+		v.SetUint(r.Uint64() & 255)
+	case reflect.Uint64:
+		v.SetUint(r.Uint64())
+	case reflect.Float64:
+		v.SetFloat(r.NormFloat64())
+	default:
+		panic("nobody fills a " + v.Kind().String())
+	}
 }
 
 func randomEntry(r *rand.Rand, sessions uint64) session.Entry {

@@ -188,7 +188,9 @@ func appendState(b []byte, s *session.State, touched int64) []byte {
 	b = binary.AppendVarint(b, s.Due)
 	b = binary.AppendVarint(b, touched)
 	b = binary.AppendVarint(b, s.Since)
-	b = appendString(b, string(s.Format))
+	for _, text := range []string{string(s.Format), s.Version, s.Model, s.Provider} {
+		b = appendString(b, text)
+	}
 	b = binary.AppendUvarint(b, uint64(s.Segments)) //nolint:gosec // a number of segments
 	b = binary.AppendUvarint(b, uint64(len(s.Breaks)))
 	for _, at := range s.Breaks {
@@ -211,6 +213,13 @@ func appendState(b []byte, s *session.State, touched int64) []byte {
 		b = appendFloat(b, c.Value)
 		b = appendTokens(b, &c.Tokens)
 	}
+	b = binary.AppendUvarint(b, uint64(len(s.Used)))
+	for i := range s.Used {
+		u := &s.Used[i]
+		b = appendString(b, u.Label)
+		b = appendTokens(appendTokens(appendTokens(b, &u.Responses), &u.Totals), &u.Out)
+	}
+	b = appendProcess(b, s.Process)
 	b = binary.AppendUvarint(b, uint64(len(s.Hashes)))
 	for _, list := range s.Hashes {
 		b = appendFixeds(b, list)
@@ -226,8 +235,13 @@ const (
 	refQuiet = 1
 	refSent  = 2
 
-	leastRef     = 1 + 1 + 1 + 16 + 8
-	leastBreak   = 8 + 1
+	leastRef   = 1 + 1 + 1 + 16 + 8
+	leastBreak = 8 + 1
+	leastUse   = 1 + 3*tokenFields
+	leastTotal = 1 + tokenFields + 8
+
+	processTold  = 1
+	processIndex = 2
 	leastCounted = 8 + 1 + 8 + tokenFields
 )
 
@@ -238,6 +252,7 @@ func decodeState(body []byte) (s session.State, touched int64, err error) {
 	s.Agent, s.ID = r.string(), r.string()
 	s.Folded, s.Due, touched = r.varint(), r.varint(), r.varint()
 	s.Since, s.Format = r.varint(), translate.Format(r.string())
+	s.Version, s.Model, s.Provider = r.string(), r.string(), r.string()
 	s.Segments = int(r.limited(math.MaxInt32)) //nolint:gosec // limited
 	if n := r.count(leastBreak); n > 0 {
 		s.Breaks = make([]session.Break, n)
@@ -262,6 +277,13 @@ func decodeState(body []byte) (s session.State, touched int64, err error) {
 			s.Counted[i] = session.Counted{Series: r.fixed(), N: r.varint(), Value: r.float(), Tokens: readTokens(&r)}
 		}
 	}
+	if n := r.count(leastUse); n > 0 {
+		s.Used = make([]session.ModelUse, n)
+		for i := range s.Used {
+			s.Used[i] = session.ModelUse{Label: r.string(), Responses: readTokens(&r), Totals: readTokens(&r), Out: readTokens(&r)}
+		}
+	}
+	s.Process = readProcess(&r)
 	if n := r.count(1); n > 0 {
 		for range n {
 			s.Hashes = append(s.Hashes, r.fixeds())
@@ -271,6 +293,36 @@ func decodeState(body []byte) (s session.State, touched int64, err error) {
 		return session.State{}, 0, err
 	}
 	return s, touched, nil
+}
+
+func appendProcess(b []byte, p *session.ProcessTotals) []byte {
+	if p == nil {
+		return append(b, 0)
+	}
+	b = append(b, processTold|flag(p.Index.OK, processIndex))
+	b = appendFloat(b, p.Cost)
+	b = binary.AppendVarint(b, p.Index.V)
+	b = binary.AppendUvarint(b, uint64(len(p.Models)))
+	for i := range p.Models {
+		m := &p.Models[i]
+		b = appendFloat(appendTokens(appendString(b, m.Label), &m.Tokens), m.Cost)
+	}
+	return b
+}
+
+func readProcess(r *reader) *session.ProcessTotals {
+	flags := r.flags(processTold | processIndex)
+	if flags == 0 {
+		return nil
+	}
+	p := &session.ProcessTotals{Cost: r.float(), Index: translate.Opt[int64]{V: r.varint(), OK: flags&processIndex != 0}}
+	if n := r.count(leastTotal); n > 0 {
+		p.Models = make([]session.ModelTotal, n)
+		for i := range p.Models {
+			p.Models[i] = session.ModelTotal{Label: r.string(), Tokens: readTokens(r), Cost: r.float()}
+		}
+	}
+	return p
 }
 
 func unsealState(value []byte) (s session.State, touched int64, err error) {

@@ -47,7 +47,7 @@ type history struct {
 
 // history writes so many files of about so many bytes, in folders of 200. Unless they are finished, their sessions
 // miss their last row, so that they stay open.
-func (l *lab) history(name string, files int, size int, finished bool) (*history, error) {
+func (l *lab) history(name string, files, size int, finished bool) (*history, error) {
 	h := &history{dir: l.path(name)}
 	const together = 100 // sessions that are made at once
 	lines := max(8, size/1000)
@@ -88,9 +88,10 @@ func (h *history) add(id string, rows [][]byte, size int, finished bool) error {
 		if len(row) > size {
 			continue // a single huge result would be most of a small file
 		}
-		if text = append(text, row...); len(text) >= size {
+		if len(text)+len(row)/2 > size {
 			break
 		}
+		text = append(text, row...)
 	}
 	if finished {
 		text = append(text, rows[last]...)
@@ -174,7 +175,7 @@ func (l *lab) manyFiles() error {
 		return errors.Join(err, c.kill())
 	}
 	read, took := c.metric(bytesRead), time.Since(c.started)-12*time.Second
-	idle, _, err := l.watch(c)
+	idle, rested, err := l.watch(c)
 	if err != nil {
 		return errors.Join(err, c.kill())
 	}
@@ -198,8 +199,8 @@ func (l *lab) manyFiles() error {
 	share, u, err := l.watch(c)
 	close(stop)
 	growing.Wait()
-	l.report("manyfiles: %d files, %d MB: settled after %.1f s; nothing grows: %.2f %% of a core; %d grow by a row a second: %.2f %% of a core, RSS %d MiB (peak %d), %.0f sessions resident, ledger %.1f MiB on disk, %.0f bytes read, %.0f of them since, %.0f folded again",
-		files, h.size/1e6, took.Seconds(), idle, hot, share, mib(u.rss), mib(u.peak), c.metric(resident), float64(diskUsage(l.path("many.db")))/(1<<20),
+	l.report("manyfiles: %d files, %d MB: settled after %.1f s; nothing grows: %.2f %% of a core, RSS %d MiB; %d grow by a row a second: %.2f %% of a core, RSS %d MiB (peak %d), %.0f sessions resident, ledger %.1f MiB on disk, %.0f bytes read, %.0f of them since, %.0f folded again",
+		files, h.size/1e6, took.Seconds(), idle, mib(rested.rss), hot, share, mib(u.rss), mib(u.peak), c.metric(resident), float64(diskUsage(l.path("many.db")))/(1<<20),
 		c.metric(bytesRead), c.metric(bytesRead)-read, c.metric(refoldBytes))
 	began := time.Now()
 	err = errors.Join(err, grown, c.stop())
@@ -324,11 +325,11 @@ func (l *lab) commit() error {
 	}
 	file := fmt.Sprintf("files: {include: [%s], start_at: beginning}", path)
 	tcp := fmt.Sprintf("tcp: {endpoint: 127.0.0.1:%d}", port)
-	for _, k := range []struct{ name, config string }{
-		{"file", "receivers: {agent_stream: {" + file + "}}" + nopPipelines},
-		{"file, storage", l.stored("commit-file.db", file, nopPipelines)},
-		{"tcp", "receivers: {agent_stream: {" + tcp + "}}" + nopPipelines},
-		{"tcp, storage", l.stored("commit-tcp.db", tcp, nopPipelines)},
+	for _, k := range []struct{ name, store, config string }{
+		{"file", "none", "receivers: {agent_stream: {" + file + "}}" + nopPipelines},
+		{"file, storage", "file.db", l.stored("file.db", file, nopPipelines)},
+		{"tcp", "none", "receivers: {agent_stream: {" + tcp + "}}" + nopPipelines},
+		{"tcp, storage", "tcp.db", l.stored("tcp.db", tcp, nopPipelines)},
 	} {
 		c, err := l.start(k.config)
 		if err != nil {
@@ -348,7 +349,7 @@ func (l *lab) commit() error {
 		n, spent := c.metric(commits), c.metric("otelcol_agent_stream_commit_duration_sum")
 		l.report("commit: %d MiB, %s -> nop: %.0f MB/s, %.0f MB a CPU-second, peak RSS %d MiB, %.0f commits, %.0f a second of %.1f ms each, ledger %.1f MiB on disk",
 			mib(size), k.name, float64(size)/1e6/took.Seconds(), float64(size)/1e6/u.cpu.Seconds(), mib(u.peak), n, n/took.Seconds(), spent/max(n, 1)*1e3,
-			float64(diskUsage(l.path("commit-"+k.name[:3]+".db"))+diskUsage(l.path("commit-"+k.name[:4]+".db")))/(1<<20))
+			float64(diskUsage(l.path(k.store)))/(1<<20))
 		if err := errors.Join(err, err2, c.stop()); err != nil {
 			return err
 		}

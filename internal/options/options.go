@@ -102,9 +102,9 @@ type Session struct {
 	MaxDuration time.Duration `mapstructure:"max_duration" yaml:"max_duration"`
 	// MaxSpans bounds the spans of one segment: backends limit the size of a trace.
 	MaxSpans int `mapstructure:"max_spans" yaml:"max_spans"`
-	// MaxResident bounds the sessions in memory. Beyond it the one that was idle longest is left: a receiver
-	// with storage folds it again when it goes on. Without storage, and in replay, it is closed; what still
-	// comes of it is a new, linkless segment of it.
+	// MaxResident bounds the sessions in memory. Beyond it a receiver lets those of files go that were idle
+	// longest, and folds them again when they go on. What cannot go, and in replay, is closed some way above
+	// it; what still comes of that is a new, linkless segment.
 	MaxResident int `mapstructure:"max_resident" yaml:"max_resident"`
 }
 

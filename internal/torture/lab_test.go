@@ -388,8 +388,6 @@ func (r *run) same(want *Recording, rules Rules, n int) {
 	r.say(report, n)
 	if !report.OK() {
 		r.t.Logf("the collector said:\n%s", said)
-		dump("/tmp/tort-want.json", want) // DEBUG
-		dump("/tmp/tort-got.json", r.sink.Recording) // DEBUG
 	}
 	require.NoError(r.t, report.Err())
 }
@@ -541,11 +539,4 @@ func TestStopped(t *testing.T) {
 	assert.Equal(t, []int{spans, logs, exports}, []int{again, logsAgain, r.sink.Recording.Exports("traces")}, "after everything was committed")
 	want := l.run(t, "undisturbed", nil).undisturbed()
 	r.same(want, Rules{Once: true}, 0)
-}
-
-func dump(path string, r *Recording) { // DEBUG
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b, _ := json.Marshal(map[string]any{"spans": r.spans, "logs": r.logs})
-	_ = os.WriteFile(path, b, 0o600)
 }

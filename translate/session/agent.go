@@ -182,14 +182,14 @@ func (s *session) subagent(callID, id string) *agent {
 	}
 	if id != "" && ag.id == "" {
 		ag.id = id
-		s.agentIDs[id] = ag
+		put(&s.agentIDs, id, ag)
 		if !ag.node.have && !ag.evidence {
 			ag.node.a = id
 		}
 	}
 	if callID != "" && ag.callID == "" {
 		ag.callID = callID
-		s.agents[callID] = ag
+		put(&s.agents, callID, ag)
 		if c := s.lastCall(callID); c != nil {
 			ag.attach(c)
 		}
@@ -357,7 +357,7 @@ func (s *session) task(r *row) bool {
 	k := s.tasks[tr.ID]
 	if k == nil {
 		k = &task{id: tr.ID}
-		s.tasks[tr.ID] = k
+		put(&s.tasks, tr.ID, k)
 	}
 	if tr.CallID != "" && k.callID == "" {
 		k.callID = tr.CallID
@@ -454,7 +454,7 @@ func (s *session) workflowAgent(r *row, k *task, w *translate.WorkflowAgent) {
 		}
 		ag.seg.open++
 		ag.seg.units++
-		s.agents[key] = ag
+		put(&s.agents, key, ag)
 		s.agentList = append(s.agentList, ag)
 	}
 	if ag.sent {

@@ -121,7 +121,7 @@ func (s *session) looseCall(r *row, tc *translate.Call) *call {
 	issuer := ""
 	h := hash("", tc.ID)
 	if _, again := s.issued[h]; again {
-		s.reissued[h]++
+		put(&s.reissued, h, s.reissued[h]+1)
 		issuer = "#" + itoa(s.reissued[h])
 	}
 	s.issued[h] = struct{}{}
@@ -181,7 +181,7 @@ func (s *session) result(r *row, res *translate.Result) {
 		k := s.tasks[res.Ends.TaskID]
 		if k == nil {
 			k = &task{id: res.Ends.TaskID}
-			s.tasks[res.Ends.TaskID] = k
+			put(&s.tasks, res.Ends.TaskID, k)
 		}
 		if ended, _ := taskEnds(res.Ends.Status); ended {
 			s.taskEnd(k, res.Ends.Status, res.Ends.ExitCode, r.t)
@@ -220,7 +220,7 @@ func (s *session) result(r *row, res *translate.Result) {
 		return
 	}
 	if s.early[res.CallID] == nil && len(s.early) < s.a.cfg.MaxSpans {
-		s.early[res.CallID] = &early{res: res, rec: r.rec, t: r.t, src: r.source}
+		put(&s.early, res.CallID, &early{res: res, rec: r.rec, t: r.t, src: r.source})
 		s.earlyList = append(s.earlyList, res.CallID)
 	}
 }
@@ -264,7 +264,7 @@ func (s *session) answer(c *call, res *translate.Result, t int64) {
 		k := s.tasks[id]
 		if k == nil {
 			k = &task{id: id, callID: c.id}
-			s.tasks[id] = k
+			put(&s.tasks, id, k)
 		} else if k.callID == "" {
 			k.callID = c.id
 		}

@@ -9,6 +9,9 @@ import "github.com/otelcol-agents/otelcol-agents/translate"
 type State struct {
 	Agent, ID string
 	Format    translate.Format // of its first source
+	Version   string           // of the agent program
+	Model     string           // with which it was started
+	Provider  string           // as it was told then
 	Closed    bool             // nothing of it is open: its roots are out
 	Broken    bool             // it was closed by an event: the next row begins a new segment
 	Live      bool             // a live source fed it, whose rows cannot be read again
@@ -19,9 +22,33 @@ type State struct {
 	Breaks    []Break
 	Refs      []SegmentRef
 	Counted   []Counted
+	Used      []ModelUse
+	Process   *ProcessTotals // of the process whose latest request is over; nil where none was told
 	// Hashes are those of records without an id, one list a live source, in order: a request that is sent
 	// again is known by them (ruling 44).
 	Hashes [][]uint64
+}
+
+// ModelUse is what a session has used of one model (ruling 45).
+type ModelUse struct {
+	Label     string           // of the model
+	Responses translate.Tokens // by its responses
+	Totals    translate.Tokens // by accepted steps of running totals
+	Out       translate.Tokens // what it contributed: the larger of both
+}
+
+// ProcessTotals are the running totals that a process told last: what it tells next is compared with them.
+type ProcessTotals struct {
+	Cost   float64 // USD
+	Index  translate.Opt[int64]
+	Models []ModelTotal
+}
+
+// ModelTotal is the running total of one model.
+type ModelTotal struct {
+	Label  string // of the model
+	Tokens translate.Tokens
+	Cost   float64 // USD
 }
 
 // SegmentRef is what links to a segment need.

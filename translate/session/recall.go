@@ -89,9 +89,14 @@ func (s *session) remember(m *Memory) {
 		from = m.From
 	}
 	k.had, k.net = from, k.active
+	s.lively, s.version, s.initModel, s.providerName = m.Live, from.Version, from.Model, from.Provider
 	for _, c := range from.Counted {
 		*k.sums.at(c.Series) = c
 	}
+	for _, u := range from.Used {
+		s.used[u.Label] = &usedModel{s: u.Responses, t: u.Totals, out: u.Out}
+	}
+	s.handed = from.Process.running()
 	if from.quiet() {
 		return // nothing of it was sent: its next row is of its first segment still
 	}
@@ -102,6 +107,34 @@ func (s *session) remember(m *Memory) {
 	for _, h := range from.Hashes {
 		s.feeds = append(s.feeds, &feed{src: src, s: s, running: &running{}, hashes: h, ended: true, fresh: true})
 	}
+}
+
+// stored is what is remembered of a process, nil where it told no totals.
+func (p *running) stored() *ProcessTotals {
+	if p == nil || !p.known {
+		return nil
+	}
+	t := &ProcessTotals{Cost: p.cost, Index: p.index}
+	for label, tokens := range p.tokens {
+		t.Models = append(t.Models, ModelTotal{Label: label, Tokens: tokens, Cost: p.costs[label]})
+	}
+	slices.SortFunc(t.Models, func(x, y ModelTotal) int { return cmp.Compare(x.Label, y.Label) })
+	return t
+}
+
+// running is the process that told the totals.
+func (t *ProcessTotals) running() *running {
+	if t == nil {
+		return nil
+	}
+	p := &running{known: true, cost: t.Cost, index: t.Index}
+	if len(t.Models) > 0 {
+		p.tokens, p.costs = map[string]translate.Tokens{}, map[string]float64{}
+	}
+	for _, m := range t.Models {
+		p.tokens[m.Label], p.costs[m.Label] = m.Tokens, m.Cost
+	}
+	return p
 }
 
 // quiet reports whether nothing of the session was sent.
@@ -370,7 +403,7 @@ func (s *session) touch() {
 // state is what the session is now.
 func (s *session) state() State {
 	st := State{
-		Agent: s.agent, ID: s.id, Format: s.format, Closed: s.closed || s.dormant, Broken: s.broken, Live: s.lively, Folded: s.folded,
+		Agent: s.agent, ID: s.id, Format: s.format, Version: s.version, Model: s.initModel, Provider: s.providerName, Closed: s.closed || s.dormant, Broken: s.broken, Live: s.lively, Folded: s.folded,
 		Segments: s.segments, Refs: s.segmentRefs(), Counted: s.contributed(), Since: s.memory.since, Breaks: slices.Clip(s.memory.breaks),
 	}
 	if !st.Closed {
@@ -383,6 +416,11 @@ func (s *session) state() State {
 	if !s.closed {
 		return st // while it is open its rows can be folded again
 	}
+	for label, u := range s.used {
+		st.Used = append(st.Used, ModelUse{Label: label, Responses: u.s, Totals: u.t, Out: u.out})
+	}
+	slices.SortFunc(st.Used, func(x, y ModelUse) int { return cmp.Compare(x.Label, y.Label) })
+	st.Process = s.handed.stored()
 	for _, f := range s.feeds {
 		if f.src.info.Live && len(f.hashes) > 0 && (f.fresh || f.model == nil) {
 			st.Hashes = append(st.Hashes, slices.Clip(f.hashes))
@@ -737,7 +775,7 @@ func (a *Assembler) Lose(m *Memory) Change {
 	c := Change{Key: Key(m.Agent, m.ID), State: m.State}
 	c.State.Closed, c.State.Due, c.State.Refs = true, 0, slices.Clone(m.Refs)
 	emit := func(o translate.Output) {
-		o.Resource = a.resource(m.Agent, "")
+		o.Resource = a.resource(m.Agent, m.Version)
 		a.out = append(a.out, o)
 	}
 	step := func(st translate.Step) {
@@ -801,12 +839,17 @@ func (a *Assembler) Forget(keys []uint64) {
 	}
 }
 
-// Oldest gives the keys of the sessions in memory, the one that got a record longest ago first.
+// Oldest gives the keys of the sessions in memory, the one that got a record longest ago first. Sessions may be
+// forgotten meanwhile; where that takes more than the one that was given, it begins anew.
 func (a *Assembler) Oldest() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		for e := a.recent.Front(); e != nil; e = e.Next() {
+		for e := a.recent.Front(); e != nil; {
+			next := e.Next()
 			if !yield(e.Value.(*session).key) {
 				return
+			}
+			if e = next; e != nil && e.Value.(*session).place == nil {
+				e = a.recent.Front()
 			}
 		}
 	}

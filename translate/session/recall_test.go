@@ -386,6 +386,36 @@ func TestQuietSessionIsDoneWhenItWasIdle(t *testing.T) {
 	assert.False(t, k.sessions[s1].Closed)
 }
 
+func TestOldestWhileSessionsGo(t *testing.T) {
+	for name, forgets := range map[string]func(key uint64) []uint64{
+		"one by one": func(key uint64) []uint64 { return []uint64{key} },
+		"in pairs": func(key uint64) []uint64 { // with the next one
+			for i := range 6 {
+				if Key("claude-code", itoa(i)) == key {
+					return []uint64{key, Key("claude-code", itoa(i+1))}
+				}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := (&known{}).life(env{}.config())
+			for i := range 6 {
+				u := at(float64(i), says("m"+itoa(i), 1, 1))
+				u.Record.Session = itoa(i)
+				give(a, a.Open(env{}.source()), u)
+			}
+			kept := Key("claude-code", "0") // what cannot go does not hold up the others
+			for key := range a.Oldest() {
+				if key != kept {
+					a.Forget(forgets(key))
+				}
+			}
+			assert.Equal(t, []uint64{kept}, slices.Collect(a.Oldest()))
+		})
+	}
+}
+
 func TestGroups(t *testing.T) {
 	k := &known{rebuild: true}
 	a := k.life(env{}.config())

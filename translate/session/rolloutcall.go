@@ -39,7 +39,7 @@ func (s *session) threadCall(r *row, th *rolloutThread, tc *translate.Call) *cal
 	issuer := th.issuer
 	h := hash("", key)
 	if _, again := s.issued[h]; again {
-		s.reissued[h]++
+		put(&s.reissued, h, s.reissued[h]+1)
 		issuer += "#" + itoa(s.reissued[h])
 	}
 	s.issued[h] = struct{}{}

@@ -135,12 +135,19 @@ func hash(fields ...string) uint64 {
 func newSession(a *Assembler, key sessionKey, src *Source) *session {
 	s := &session{
 		a: a, key: Key(key.agent, key.id), agent: key.agent, id: key.id, format: src.info.Format, where: src.info.Place, caller: src.caller,
-		agents: map[string]*agent{}, agentIDs: map[string]*agent{}, calls: map[string][]*call{}, issued: map[uint64]struct{}{}, reissued: map[uint64]int{}, finished: map[uint64]struct{}{},
-		responses: map[string]*response{}, past: map[uint64]struct{}{}, early: map[string]*early{}, tasks: map[string]*task{},
-		denied: map[string]bool{}, used: map[string]*usedModel{}, chains: map[uint64]*agent{},
+		calls: map[string][]*call{}, issued: map[uint64]struct{}{}, finished: map[uint64]struct{}{},
+		responses: map[string]*response{}, past: map[uint64]struct{}{}, used: map[string]*usedModel{},
 	}
 	s.main = &agent{s: s, main: true, typ: key.agent}
 	return s
+}
+
+// put writes to a map that is made by it: most sessions never need most of theirs.
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
 }
 
 func (s *session) resource() *translate.Resource {
@@ -617,7 +624,7 @@ func (s *session) deny(g *segment, id string) {
 	if s.denied[id] {
 		return
 	}
-	s.denied[id] = true
+	put(&s.denied, id, true)
 	g.denials++
 	g.step(translate.Step{Metric: translate.MetricDenials, Value: 1})
 }

@@ -121,7 +121,7 @@ func (s *session) ends(r *row) {
 		k := s.tasks[id]
 		if k == nil {
 			k = &task{id: id}
-			s.tasks[id] = k
+			put(&s.tasks, id, k)
 		}
 		k.callID = firstOf(k.callID, e.CallID)
 		if k.agent == nil {
@@ -178,9 +178,9 @@ func (s *session) chain(rec *translate.Record) *agent {
 	}
 	if rec.UUID != "" {
 		if len(s.chains) >= maxOwned {
-			s.chains = map[uint64]*agent{}
+			clear(s.chains)
 		}
-		s.chains[hash(rec.UUID)] = ag
+		put(&s.chains, hash(rec.UUID), ag)
 	}
 	return ag
 }
@@ -203,7 +203,7 @@ func (s *session) claim(c *call) {
 	}
 	if found != nil {
 		found.callID = c.id
-		s.agents[c.id] = found
+		put(&s.agents, c.id, found)
 	}
 }
 

@@ -69,7 +69,7 @@ var Instruments = []Instrument{
 	{"otelcol_agent_stream_records", "Lines by what became of them. [Alpha]", "{record}", "sum", true, false},
 	{"otelcol_agent_stream_refold_bytes", "Bytes that were read once more, to rebuild sessions after a restart or an eviction. [Alpha]", "By", "sum", true, false},
 	{"otelcol_agent_stream_retries", "Deliveries that were refused and are tried again. [Alpha]", "{retry}", "sum", true, false},
-	{"otelcol_agent_stream_sessions_evicted", "Sessions that left memory to make room for others; without storage they were closed. [Alpha]", "{session}", "sum", true, true},
+	{"otelcol_agent_stream_sessions_evicted", "Sessions that left memory, or were closed, to make room for others. [Alpha]", "{session}", "sum", true, true},
 	{"otelcol_agent_stream_sessions_resident", "Sessions in memory. [Alpha]", "{session}", "sum", false, true},
 }
 
