@@ -118,6 +118,7 @@ type item struct {
 	load    *load
 	err     error
 	modTime int64
+	agent   string
 }
 
 // New is an engine that was not started.

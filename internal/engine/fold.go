@@ -126,7 +126,7 @@ func (f *folder) item(it item) {
 	case it.load != nil:
 		f.loaded(it.load)
 	case it.origin != nil:
-		f.foldAgain(it.origin, it.piece, it.modTime)
+		f.foldAgain(it)
 	case len(in.parked) > 0:
 		in.parked = append(in.parked, it)
 	case f.waits(it):

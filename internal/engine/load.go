@@ -72,22 +72,25 @@ func (e *Engine) readAgain(o *origin) error {
 			judge.Observe(b.Line(i))
 		}
 		judge.Settle()
-		o.format, o.agent = judge.Format(), judge.Agent()
-		if !e.decoders.Decode(e.running, b, o.format) {
+		if !e.decoders.Decode(e.running, b, judge.Format()) {
 			return e.running.Err()
 		}
-		return e.enqueue(e.running, item{origin: o, piece: &piece{Batch: b, charged: charged}, modTime: modTime})
+		// The origin is the fold's from the first batch on.
+		it := item{origin: o, piece: &piece{Batch: b, charged: charged}, modTime: modTime, agent: judge.Agent()}
+		return e.enqueue(e.running, it)
 	})
 }
 
 // foldAgain folds a batch of a file that is read again. What it makes has left, or is still to leave: the
 // sessions know.
-func (f *folder) foldAgain(o *origin, p *piece, modTime int64) {
+func (f *folder) foldAgain(it item) {
+	o, p := it.origin, it.piece
 	p.Wait()
 	if o.voices == nil {
-		o.voices = f.voices(o, Source{File: o.file.ID}, modTime)
+		o.format, o.agent = p.Format(), it.agent
+		o.voices = f.voices(o, Source{File: o.file.ID}, it.modTime)
 	}
-	o.voices.Modified(modTime)
+	o.voices.Modified(it.modTime)
 	f.sessions.Silent(p.Silent)
 	for i := range p.Len() {
 		said, _ := o.voices.Hear(p.Line(i), p.Units(i), 0)
