@@ -4,8 +4,6 @@
 package engine
 
 import (
-	"iter"
-	"maps"
 	"slices"
 
 	"github.com/otelcol-agents/otelcol-agents/internal/journal"
@@ -22,7 +20,7 @@ const (
 )
 
 // diaries are what is journalled of live sources: rows that nothing else could bring back. A row is an entry
-// of one source; it goes when every session that it tells of is closed.
+// of one source; it goes when every session that it tells of has left memory.
 type diaries struct {
 	last  uint64 // number of the latest source
 	rows  map[uint64][]*diaryRow
@@ -43,7 +41,7 @@ type diary struct {
 
 type diaryRow struct {
 	key  string
-	open int // sessions that are open
+	open int // sessions in memory that it tells of
 	size int
 }
 
@@ -143,12 +141,7 @@ func (f *folder) attribute(o *origin, changes []session.Change) (ops []ledger.Op
 		d.loose = rows
 		return nil
 	}
-	keys = slices.DeleteFunc(keys, func(k uint64) bool {
-		s, ok := f.ledger.Session(k)
-		// One that is not known yet holds rows whose time is not known. Others, too, may wait for what comes next:
-		// that has changed nothing, and would be lost all the same.
-		return ok && s.Closed && !f.sessions.Holds(k)
-	})
+	keys = slices.DeleteFunc(keys, func(k uint64) bool { return !f.sessions.Has(k) })
 	ds := &f.diaries
 	for _, row := range rows {
 		if row.open = len(keys); row.open == 0 {
@@ -161,42 +154,58 @@ func (f *folder) attribute(o *origin, changes []session.Change) (ops []ledger.Op
 			ds.sizes[k] += row.size
 		}
 	}
+	f.bound(keys)
+	return ops
+}
+
+// bound keeps what is journalled within its limits. What is closed goes first.
+func (f *folder) bound(keys []uint64) {
+	ds := &f.diaries
 	for _, k := range keys {
 		if ds.sizes[k] > maxDiary {
 			f.sessions.Dismiss(k)
 		}
 	}
-	if ds.size > maxDiaries {
-		for k := range f.sessions.Oldest() {
-			if ds.sizes[k] > 0 {
-				f.sessions.Dismiss(k)
-				break
-			}
+	if ds.size <= maxDiaries {
+		return
+	}
+	oldest := uint64(0)
+	for k := range f.sessions.Oldest() {
+		switch s, ok := f.ledger.Session(k); {
+		case ds.sizes[k] == 0:
+		case ok && s.Closed:
+			f.sessions.Dismiss(k)
+			return
+		case oldest == 0:
+			oldest = k
 		}
 	}
-	return ops
+	f.sessions.Dismiss(oldest)
 }
 
-// close deletes the rows of sessions that are closed.
-func (ds *diaries) close(changes []session.Change) (ops []ledger.Op) {
+// note keeps the states in which sessions of live sources were closed, until they go on.
+func (ds *diaries) note(changes []session.Change) {
 	for i := range changes {
-		c := &changes[i]
-		if !c.State.Closed {
+		switch c := &changes[i]; {
+		case !c.State.Closed:
 			delete(ds.ends, c.Key)
-			continue
-		}
-		for _, row := range ds.rows[c.Key] {
-			if row.open--; row.open == 0 {
-				ops = append(ops, ledger.Op{Key: row.key})
-				ds.size -= row.size
-			}
-		}
-		delete(ds.rows, c.Key)
-		delete(ds.sizes, c.Key)
-		if c.State.Live {
+		case c.State.Live:
 			ds.ends[c.Key] = c.State
 		}
 	}
+}
+
+// drop deletes the rows of a session that leaves memory: what still comes of it goes on from its state.
+func (ds *diaries) drop(key uint64) (ops []ledger.Op) {
+	for _, row := range ds.rows[key] {
+		if row.open--; row.open == 0 {
+			ops = append(ops, ledger.Op{Key: row.key})
+			ds.size -= row.size
+		}
+	}
+	delete(ds.rows, key)
+	delete(ds.sizes, key)
+	delete(ds.ends, key)
 	return ops
 }
 
@@ -207,17 +216,17 @@ func (f *folder) recover() {
 	for key, s := range f.ledger.Sessions() {
 		if !s.Closed {
 			f.asleep[key] = s.Due
-			f.rebuilding[key] = s.Live
 		}
 	}
 	l := &load{}
+	f.recovering = true
 	var o *origin
 	for j := range f.ledger.Journal() {
 		entry, err := journal.Decode(j.Value)
 		if err != nil || entry.Opening == nil {
 			f.ledger.Spoil()
 			f.tellDamage()
-			f.doomed = append(f.doomed, ledger.Op{Key: ledger.JournalKey(j.Source, j.Seq)})
+			f.ops = append(f.ops, ledger.Op{Key: ledger.JournalKey(j.Source, j.Seq)})
 			continue
 		}
 		if o == nil || o.diary.source != j.Source {
@@ -244,30 +253,19 @@ func (f *folder) recover() {
 	if o != nil && o.request {
 		f.over(o) // a connection ends when its sessions are what they were
 	}
-	for key, live := range f.rebuilding {
+	for key, known := range f.ledger.Sessions() {
 		// Of these the journal should tell: they cannot go on.
-		if s, _ := f.ledger.Session(key); live && len(s.Files) == 0 && !f.sessions.Has(key) {
+		if !known.Closed && known.Live && len(known.Files) == 0 && !f.sessions.Has(key) {
 			delete(f.asleep, key)
 			f.lost = append(f.lost, f.lose(key)...)
 		}
 	}
+	f.recovering = false
+	clear(f.froms)
 	if len(l.live) == 0 {
-		clear(f.rebuilding)
-		f.hand(nil, nil)
 		return
 	}
-	var keys []uint64
-	for _, known := range []iter.Seq[uint64]{maps.Keys(f.rebuilding), maps.Keys(f.froms)} {
-		for key := range known {
-			if f.sessions.Has(key) {
-				keys = append(keys, key)
-			}
-		}
-	}
-	slices.Sort(keys)
-	keys = slices.Compact(keys)
-	clear(f.rebuilding)
-	clear(f.froms)
+	keys := slices.Sorted(f.sessions.Oldest())
 	f.gather(l, nil, keys)
 	if len(l.origins) == 0 {
 		f.loading = true

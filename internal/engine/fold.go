@@ -41,7 +41,8 @@ type folder struct {
 	reborn     []uint64               // sessions that came back without a load
 	waiting    []*Input               // inputs that wait for a load
 	diaries    diaries
-	doomed     []ledger.Op              // of the journal: what cannot be read
+	recovering bool                     // the journal is folded
+	ops        []ledger.Op              // to be stored with the next parcel
 	damaged    int                      // values that could not be read, as far as that was told
 	froms      map[uint64]session.State // what sessions of the journal go on from, while that is folded
 	resident   int                      // sessions that may stay in memory
@@ -234,9 +235,9 @@ func (f *folder) hand(p *piece, o *origin) {
 	if o != nil {
 		ops = append(ops, f.attribute(o, changes)...)
 	}
-	ops = append(ops, f.diaries.close(changes)...)
-	ops = append(ops, f.doomed...)
-	f.doomed = nil
+	f.diaries.note(changes)
+	ops = append(ops, f.ops...)
+	f.ops = nil
 	e.resident.Store(int64(f.sessions.Sessions()))
 	if len(outs) == 0 && p == nil && len(ops) == 0 {
 		return

@@ -32,6 +32,7 @@ func (f *folder) changed(c *session.Change) {
 		return
 	}
 	delete(f.stamps, c.Key)
+	f.ops = append(f.ops, f.diaries.drop(c.Key)...)
 	if len(f.dismissed) >= maxDismissed {
 		clear(f.dismissed)
 	}
@@ -50,11 +51,12 @@ func (f *folder) recall(key uint64) *session.Memory {
 	if m == nil {
 		return nil
 	}
-	m.Rebuild = f.rebuilding[key] || !m.Live && !f.dismissed[key]
+	// The journal has all that came of its sessions, or what they go on from.
+	m.Rebuild = f.recovering || f.rebuilding[key] || !m.Live && !f.dismissed[key]
 	if from, ok := f.froms[key]; ok {
 		m.Rebuild, m.From = false, &from
 	}
-	if m.Rebuild && !f.rebuilding[key] {
+	if m.Rebuild && !f.rebuilding[key] && !f.recovering {
 		f.reborn = append(f.reborn, key) // what is folded now is all that there is of it
 	}
 	return m
@@ -78,7 +80,7 @@ func (f *folder) wake(at int64) {
 // makeRoom lets sessions go that can come back when they go on.
 func (f *folder) makeRoom() {
 	over := f.sessions.Sessions() - f.resident
-	if over <= 0 {
+	if over <= 0 || f.recovering {
 		return
 	}
 	tried := 0
@@ -162,7 +164,7 @@ func (f *folder) letGo(key uint64) int {
 	}
 	for _, k := range keys {
 		delete(f.stamps, k)
-		delete(f.diaries.ends, k)
+		f.ops = append(f.ops, f.diaries.drop(k)...)
 		if s, _ := f.ledger.Session(k); !s.Closed {
 			f.asleep[k] = s.Due
 		}

@@ -617,13 +617,17 @@ func (a *Assembler) Rebuilt(key uint64) {
 	}
 	s.resume()
 	switch {
+	case s.segments > max(had.Segments, 1):
+		// It went on after what is remembered of it.
 	case had.Closed && s.nothingOpen():
 		s.dormant = true
 	case had.Closed:
 		s.pause()
 		s.close()
+		fallthrough
+	default:
+		s.broken = s.broken || had.Broken
 	}
-	s.broken = s.broken || had.Broken
 	if !s.lively { // those of the journal begin to be idle now: what brings more may have been waiting for us
 		s.folded = had.Folded
 	}
