@@ -411,7 +411,10 @@ func TestModel(t *testing.T) {
 		n = *seeds
 	}
 	for s := from; s < from+n; s++ {
-		t.Run(fmt.Sprint("seed=", s), func(t *testing.T) { try(t, s) })
+		t.Run(fmt.Sprint("seed=", s), func(t *testing.T) {
+			t.Parallel()
+			try(t, s)
+		})
 	}
 }
 

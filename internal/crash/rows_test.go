@@ -73,7 +73,8 @@ func (a *author) response(name string, calls int) (rows []string) {
 		}
 		rows = append(rows, a.row(fmt.Sprintf(
 			`"type":"assistant","message":{"id":"msg-%s-%s","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[%s],"stop_reason":%s,"usage":{"input_tokens":%d,"cache_read_input_tokens":100,"output_tokens":%d}}`,
-			a.id, name, content, stop, 3+calls, 20+len(rows))))
+			a.id, name, content, stop, 3+calls, 20+len(rows),
+		)))
 	}
 	part(fmt.Sprintf(`{"type":"text","text":"saying %s"}`, name))
 	for i := range calls {
@@ -87,7 +88,8 @@ func (a *author) results(name string, calls int) (rows []string) {
 	for i := range calls {
 		rows = append(rows, a.row(fmt.Sprintf(
 			`"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu-%s-%s-%d","content":"done","is_error":%v}]}`,
-			a.id, name, i, i%3 == 2)))
+			a.id, name, i, i%3 == 2,
+		)))
 	}
 	return rows
 }
