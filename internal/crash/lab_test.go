@@ -42,6 +42,8 @@ const (
 	metrics = 15 * time.Second
 	// moment is enough for what was written to be read, folded, delivered and committed.
 	moment = 3 * time.Second
+	// journalGone is enough for a closed session to leave memory, and its journal with it.
+	journalGone = 6 * time.Minute
 )
 
 // now is long after 2000, when the clock of these tests begins, and after all times of rows.

@@ -96,8 +96,9 @@ func TestKilledWithJournal(t *testing.T) {
 					l.kill()
 					l.start()
 					l.run(moment)
+					l.run(journalGone)
 				})
-				assert.Empty(t, d.disk.keys("j/"), "the journal of a closed session is not kept")
+				assert.Empty(t, d.disk.keys("j/"), "the journal of a session that left memory is not kept")
 			})
 		}
 	}

@@ -170,11 +170,31 @@ func (in *Input) End(ctx context.Context, how Ending) error {
 	if in.source.File != 0 {
 		in.engine.inputs.CompareAndDelete(in.source.File, in)
 	}
+	if how == Suspended && in.source.File != 0 && in.engine.options.Durable {
+		return in.suspend(ctx)
+	}
 	if err := in.settle(ctx); err != nil {
 		return err
 	}
 	in.queued.Add(1)
 	return in.engine.enqueue(ctx, item{input: in, ending: how, ended: true})
+}
+
+// suspend leaves to the next process what still waits to be told by more lines what it is.
+func (in *Input) suspend(ctx context.Context) error {
+	if err := in.acquire(ctx); err != nil {
+		return err
+	}
+	defer in.release()
+	if in.timer != nil {
+		in.timer.Stop()
+	}
+	for _, p := range in.held {
+		in.engine.budget.Release(p.charged)
+	}
+	in.queued.Add(-int64(len(in.held)))
+	in.held = nil
+	return nil
 }
 
 // Unread says whether the input is known to have more to read. While it has, no session that it feeds is
