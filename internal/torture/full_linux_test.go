@@ -42,7 +42,7 @@ func (s *Setup) size(t *testing.T) (largest uint64) {
 // That progress stops meanwhile is a matter of how much space the database has left in its file; see the tests in
 // process for that.
 func TestDiskFull(t *testing.T) {
-	l := newLab(t, 8, true)
+	l := newLab(t, 8, true, 20)
 	l.needsStorage(t)
 	// A write over the limit raises SIGXFSZ, of which the Go runtime would die; blocked, the write fails.
 	env, err := exec.LookPath("env")

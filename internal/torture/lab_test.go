@@ -31,13 +31,14 @@ var (
 	given  = flag.String("bin", "", "a collector that is already built")
 )
 
-const (
-	// idle is longer than any session of the load pauses, and so is how long every run waits at its end.
-	idle = 12 * time.Second
-	// patience is how long a run may take after its load until everything has come.
-	patience = 60 * time.Second
-	tick     = 50 * time.Millisecond
-)
+const tick = 50 * time.Millisecond
+
+// longest is the longest that a session of the load may pause while its collector is killed n times: a kill and what is
+// fed until the next take less than a second.
+func longest(n int) time.Duration { return max(6*time.Second, time.Duration(n)*800*time.Millisecond) }
+
+// patience is how long a run may take after its load until everything has come.
+func patience() time.Duration { return longest(*kills) + time.Minute }
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -72,15 +73,17 @@ type lab struct {
 	bin      string
 	seed     uint64
 	load     *Load
-	sessions []string // that must have a root
+	idle     time.Duration // after which sessions are closed: longer than any pauses
+	sessions []string      // that must have a root
 }
 
-func newLab(t *testing.T, pieces int, sockets bool) *lab {
+// newLab makes a load for collectors that are killed n times.
+func newLab(t *testing.T, pieces int, sockets bool, n int) *lab {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("runs the real collector for many seconds")
 	}
-	l := &lab{seed: *seed}
+	l := &lab{seed: *seed, idle: longest(n)}
 	if l.seed == 0 {
 		l.seed = uint64(time.Now().UnixNano()) % 1e9
 	}
@@ -146,7 +149,7 @@ func (l *lab) run(t *testing.T, name string, change func(s *Setup)) *run {
 	require.NoError(t, err)
 	r := &run{lab: l, name: name, t: t, sink: sink, since: time.Now(), rand: rand.New(rand.NewPCG(l.seed, uint64(len(name))))}
 	dir := t.TempDir()
-	r.setup = &Setup{Binary: l.bin, Dir: dir, Files: filepath.Join(dir, "files"), Backend: sink.URL, Idle: idle}
+	r.setup = &Setup{Binary: l.bin, Dir: dir, Files: filepath.Join(dir, "files"), Backend: sink.URL, Idle: l.idle}
 	if change != nil {
 		change(r.setup)
 	}
@@ -177,7 +180,7 @@ func (r *run) start() {
 
 func (r *run) ready() {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience())
 	defer cancel()
 	require.NoError(r.t, r.alive.Ready(ctx))
 }
@@ -191,7 +194,7 @@ func (r *run) kill() {
 
 func (r *run) stop() {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience())
 	defer cancel()
 	c := r.alive
 	r.alive = nil
@@ -211,7 +214,7 @@ func (r *run) rest() {
 // await waits until what yields nothing, for as long as the patience lasts.
 func (r *run) await(what func() string) {
 	r.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(patience())
 	for {
 		missing := what()
 		if missing == "" {
@@ -222,7 +225,7 @@ func (r *run) await(what func() string) {
 			if r.alive != nil {
 				said = r.alive.Said()
 			}
-			require.FailNow(r.t, r.name+": still missing after "+patience.String(), "%s\n%s", missing, said)
+			require.FailNow(r.t, r.name+": still missing after "+patience().String(), "%s\n%s", missing, said)
 		}
 		pause(r.t.Context(), tick)
 	}
@@ -370,7 +373,7 @@ func (r *run) moment(early bool) (context.Context, context.CancelFunc) {
 func (r *run) same(want *Recording, rules Rules, n int) {
 	r.t.Helper()
 	var report *Report
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(patience())
 	for {
 		report = Compare(want, r.sink.Recording, rules)
 		// What is too much does not become less.
@@ -403,7 +406,7 @@ func (l *lab) needsStorage(t *testing.T) {
 func (l *lab) hasStorage(t *testing.T) bool {
 	t.Helper()
 	dir := t.TempDir()
-	s := &Setup{Binary: l.bin, Dir: dir, Files: dir, Backend: "http://127.0.0.1:1", Idle: idle, Storage: true}
+	s := &Setup{Binary: l.bin, Dir: dir, Files: dir, Backend: "http://127.0.0.1:1", Idle: l.idle, Storage: true}
 	err := s.Validate(t.Context())
 	if err != nil && strings.Contains(err.Error(), "storage is not yet supported") {
 		return false
@@ -414,7 +417,7 @@ func (l *lab) hasStorage(t *testing.T) bool {
 
 // Two runs that nothing disturbs send the same: without this, a difference would say nothing.
 func TestUndisturbed(t *testing.T) {
-	l := newLab(t, 8, true)
+	l := newLab(t, 8, true, 0)
 	var first, second *Recording
 	t.Run("runs", func(t *testing.T) {
 		t.Run("first", func(t *testing.T) {
@@ -435,7 +438,7 @@ func TestUndisturbed(t *testing.T) {
 // A collector with a database is killed again and again while files grow, requests are repeated and connections
 // break, and the backend refuses, drops and delays now and then. What arrives is what arrives undisturbed.
 func TestKilled(t *testing.T) {
-	l := newLab(t, max(8, min(*kills/2, 60)), true)
+	l := newLab(t, max(8, min(*kills/2, 60)), true, *kills)
 	l.needsStorage(t)
 	modes := map[string]func(s *Setup){
 		"no queue":         func(s *Setup) { s.Sockets, s.Storage = true, true },
@@ -447,7 +450,7 @@ func TestKilled(t *testing.T) {
 // Without a database a restarted collector reads every file again from its beginning: everything comes again under
 // the same ids with the same content, and counters begin anew and end where they should.
 func TestKilledWithoutStorage(t *testing.T) {
-	l := newLab(t, 8, false)
+	l := newLab(t, 8, false, min(*kills, 8))
 	l.against(t, map[string]func(s *Setup){
 		"nothing kept":     nil,
 		"persistent queue": func(s *Setup) { s.Queue = true },
@@ -494,7 +497,7 @@ func (l *lab) against(t *testing.T, modes map[string]func(s *Setup), rules Rules
 // The database is deleted between two runs: the files are read again from their beginning, and everything comes again
 // under the same ids with the same content, times of untimed sessions included, since their files did not change.
 func TestDatabaseDeleted(t *testing.T) {
-	l := newLab(t, 1, false)
+	l := newLab(t, 1, false, 0)
 	storage := l.hasStorage(t)
 	first := l.run(t, "first", func(s *Setup) { s.Storage = storage })
 	first.rest()
@@ -514,7 +517,7 @@ func TestDatabaseDeleted(t *testing.T) {
 // A collector that stops and starts again with its database sends nothing twice, and reads nothing that it does not
 // need.
 func TestStopped(t *testing.T) {
-	l := newLab(t, 8, false)
+	l := newLab(t, 8, false, 10)
 	l.needsStorage(t)
 	r := l.run(t, "stopped", func(s *Setup) { s.Storage = true })
 	half := l.load.Ops() / 2
