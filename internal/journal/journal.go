@@ -20,14 +20,13 @@ import (
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
 )
 
-// Entry is what came of one source at a time: its first lines, more of them, its end.
+// Entry is what came of one source at a time.
 type Entry struct {
 	Opening *Opening // how the source began; nil where an entry before tells it
 	Said    []voice.Said
 	// From are the states in which sessions of which something is said were closed before, where what had
 	// been said of them until then is not in the journal any more.
 	From []session.State
-	End  Ending
 }
 
 // Opening is what is known of a source before its first line.
@@ -41,16 +40,6 @@ type Opening struct {
 	Agent  string
 }
 
-// Ending is how a source ended.
-type Ending uint8
-
-// The endings. They are stored as numbers, which must not change.
-const (
-	Open   Ending = 0 // it did not end yet
-	Ended  Ending = 1 // in order: its sessions go on in others
-	Broken Ending = 2 // what it alone was feeding is closed
-)
-
 const (
 	// version is the first byte. It is to be raised when a field of a record changes its meaning, its type
 	// or the meaning of its numbers: not for new fields, which are absent in what was stored before.
@@ -62,7 +51,6 @@ const (
 var (
 	errVersion = errors.New("it is of another version")
 	errSize    = errors.New("it is too large")
-	errEnding  = errors.New("it has an unknown ending")
 	errUnit    = errors.New("a unit is no record and no diagnostic")
 	errValue   = errors.New("an attribute has no value")
 )

@@ -102,7 +102,7 @@ func (f *filler) scalar(v reflect.Value) {
 }
 
 func (f *filler) entry() Entry {
-	e := Entry{Opening: &Opening{}, End: Ending(f.IntN(3))}
+	e := Entry{Opening: &Opening{}}
 	f.fill(reflect.ValueOf(e.Opening).Elem(), 4)
 	e.Opening.Format, e.Opening.Agent = "claude_code", "claude-code"
 	for range 1 + f.IntN(4) {
@@ -251,7 +251,7 @@ func (s *stream) entries() (list []Entry) {
 		said = said[n:]
 	}
 	list[0].Opening = &Opening{Format: s.info.Format, Agent: s.info.Agent}
-	return append(list, Entry{End: Broken})
+	return list
 }
 
 // fold folds a source that is opened, brings what is said, and breaks.

@@ -18,7 +18,6 @@ type wire struct {
 	Opening *opening
 	Said    []said
 	From    []session.State
-	End     Ending
 }
 
 type opening struct {
@@ -58,10 +57,7 @@ type attribute struct {
 }
 
 func toWire(e *Entry, keep translate.Capture) (wire, error) {
-	w := wire{Said: make([]said, len(e.Said)), From: e.From, End: e.End}
-	if e.End > Broken {
-		return w, errEnding
-	}
+	w := wire{Said: make([]said, len(e.Said)), From: e.From}
 	var format translate.Format
 	var agent string
 	if o := e.Opening; o != nil {
@@ -149,10 +145,7 @@ func toContext(c *translate.Context) (*context, error) {
 }
 
 func (w *wire) entry() (Entry, error) {
-	e := Entry{From: w.From, End: w.End}
-	if w.End > Broken {
-		return e, errEnding
-	}
+	e := Entry{From: w.From}
 	var format translate.Format
 	var agent string
 	if o := w.Opening; o != nil {

@@ -752,18 +752,6 @@ func (a *Assembler) Busy(key uint64) bool {
 	return false
 }
 
-// Holds reports whether rows of the session wait for what comes after them: no Change tells of them yet.
-func (a *Assembler) Holds(key uint64) bool {
-	s := a.keys[key]
-	if s == nil {
-		return false
-	}
-	return len(s.waiting) > 0 || len(s.queue) > 0 || slices.ContainsFunc(s.feeds, func(f *feed) bool {
-		return len(f.waiting) > 0 || len(f.held) > 0 || len(f.doubts) > 0 || len(f.src.pending) > 0 ||
-			f.src.lineage != nil && len(f.src.lineage.held) > 0
-	})
-}
-
 // Home is the key of the session that a thread belongs to, false where that is not known.
 func (a *Assembler) Home(agent, thread string) (key uint64, ok bool) {
 	if home, ok := a.lines.homes[thread]; ok {
