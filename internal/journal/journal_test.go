@@ -303,7 +303,6 @@ func TestFoldsTheSame(t *testing.T) {
 
 func TestEncodeRefuses(t *testing.T) {
 	for name, e := range map[string]Entry{
-		"an unknown ending": {End: Broken + 1},
 		"an attribute of another type": {Opening: &Opening{
 			Caller: &translate.Context{Attributes: []translate.KeyValue{{Key: "k", Value: []string{"v"}}}},
 		}},
