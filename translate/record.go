@@ -19,6 +19,9 @@ const (
 	FormatClaudeCodeTranscript Format = "claude_code_transcript"
 )
 
+// OfFiles reports whether an agent writes the format into files of its own, beside what it prints.
+func (f Format) OfFiles() bool { return f == FormatClaudeCodeTranscript || f == FormatCodexRollout }
+
 // Opt is a value that the input may leave out. The zero Opt is absent, which is not the same as a
 // present zero: usage that was not reported is not usage of zero tokens.
 type Opt[T any] struct {

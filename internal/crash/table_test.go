@@ -617,13 +617,11 @@ func TestStreamAndRollout(t *testing.T) {
 	a, b := newAuthor("s", false), newAuthor("s", true)
 	for name, pair := range map[string][2][]string{"codex": {stream, rollout}, "claude": {a.whole(2), b.whole(2)}} {
 		r := rules{}
-		if name == "codex" {
-			// A stream's items and a rollout's have ids of their own: which of the two tells them is decided by what
-			// is folded first, and after a restart that is the journal. Open: tokens may be counted twice.
-			continue
-		}
 		for _, m := range mouths()[2:] {
 			t.Run(name+"/"+m.name, func(t *testing.T) {
+				if name == "codex" && m.name == "connection" {
+					t.Skip("the kill breaks the connection, which cuts the session: what the file tells lies behind the cut")
+				}
 				experiment(t, setup{}, r, func(l *lab) {
 					m.feed(l, pair[0]...)
 					l.run(moment)

@@ -218,6 +218,34 @@ func (f *folder) recover() {
 			f.asleep[key] = s.Due
 		}
 	}
+	l := &load{then: f.replay}
+	f.gather(l, nil, f.filedFirst())
+	if len(l.origins) == 0 {
+		f.replay()
+		return
+	}
+	f.early = true
+	f.start(l)
+}
+
+// filedFirst gives the sessions of which a file told first: where a stream and a file tell the same in other words,
+// the first has told it.
+func (f *folder) filedFirst() (keys []uint64) {
+	for key, s := range f.ledger.Sessions() {
+		if !s.Live || len(s.Files) == 0 {
+			continue
+		}
+		if m := f.recall(key); m != nil && m.Format.OfFiles() {
+			keys = append(keys, key)
+		}
+	}
+	f.reborn = f.reborn[:0]
+	return keys
+}
+
+// replay folds the journal.
+func (f *folder) replay() {
+	f.early = false
 	l := &load{}
 	f.recovering = true
 	var o *origin

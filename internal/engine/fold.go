@@ -41,6 +41,7 @@ type folder struct {
 	reborn     []uint64               // sessions that came back without a load
 	waiting    []*Input               // inputs that wait for a load
 	diaries    diaries
+	early      bool                     // the journal is still to be folded: everything else waits
 	recovering bool                     // the journal is folded
 	ops        []ledger.Op              // to be stored with the next parcel
 	damaged    int                      // values that could not be read, as far as that was told
@@ -205,7 +206,7 @@ func (f *folder) due() {
 	f.ticked = commits
 	// Before all files have been looked at, nobody knows what is still to come.
 	at := f.clock.advance(f.e.options.Batch.Now(), stood || !f.e.caughtUp.Load())
-	if f.e.caughtUp.Load() {
+	if f.e.caughtUp.Load() && !f.early {
 		f.sessions.Due(at)
 		f.wake(at)
 	}

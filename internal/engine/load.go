@@ -26,6 +26,7 @@ type load struct {
 	origins []*origin // of files
 	keys    []uint64
 	live    []*origin // sources of the journal, which is folded: they are over
+	then    func()    // what comes next; nil for nothing
 }
 
 // SetReread says how files are read again; nil where no files are read. It must be called once: until then
@@ -107,6 +108,9 @@ func (f *folder) foldAgain(it item) {
 // waits reports whether an item has to wait for sessions that are not in memory, and sees that they come.
 func (f *folder) waits(it item) bool {
 	in := it.input
+	if f.early {
+		return true
+	}
 	if it.ended {
 		return false
 	}
@@ -270,6 +274,9 @@ func (f *folder) loaded(l *load) {
 	}
 	f.hand(nil, nil)
 	f.loading = false
+	if l.then != nil {
+		l.then()
+	}
 	f.nextLoad()
 	f.retry()
 }
