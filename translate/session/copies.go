@@ -144,8 +144,12 @@ func (a *Assembler) forgetPeople(but uint32) {
 // says about usage still counts: copies may know more.
 func (s *session) repeats(f *feed, rec *translate.Record) bool {
 	owner := uint32(0)
-	// What only proves that a response is being written is too much to be remembered, and changes nothing.
-	if rec.UUID != "" && (rec.Chunk == nil || rec.Chunk.Kind != translate.ChunkOther) {
+	// What only proves that a response is being written is too much to be remembered. A request that is sent again
+	// has it behind what came after it.
+	if rec.Chunk != nil && rec.Chunk.Kind == translate.ChunkOther {
+		return rec.Time != 0 && rec.Time < s.latest
+	}
+	if rec.UUID != "" {
 		owner = s.a.own(s, hash(s.agent, rec.UUID))
 	}
 	known := owner != 0
