@@ -275,6 +275,9 @@ func (a *Assembler) End(src *Source) {
 		return
 	}
 	for _, f := range src.list {
+		if f.running.known {
+			f.s.handed = f.running // a client whose connection broke goes on in another one
+		}
 		if !f.s.fed() {
 			f.s.close()
 			f.s.broken = true
