@@ -36,7 +36,10 @@ func (l *Ledger) Fold(changes []session.Change, entries []session.Entry, files .
 	for i := range files {
 		ops = append(ops, l.foldFile(&files[i]))
 	}
-	return ops
+	for i := range changes {
+		l.retire(changes[i].Key)
+	}
+	return l.bound(ops)
 }
 
 func (l *Ledger) foldFile(file *File) Op {

@@ -31,6 +31,7 @@ type Ledger struct {
 
 	// Of the goroutine that folds.
 	heads   map[uint64]*head
+	bare    []uint64 // closed sessions that no file names, the one that was closed first in front
 	agents  map[string]string
 	tails   tails
 	chunks  chunks
@@ -230,6 +231,9 @@ func (o *opening) finish(ctx context.Context) error {
 		for n := range chunks {
 			o.delete = append(o.delete, leftKey(key, n))
 		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.heads)) {
+		l.retire(key)
 	}
 	today := l.today()
 	l.chunks.sort()

@@ -40,6 +40,7 @@ type head struct {
 	known   bool
 	touched int64 // Unix nanoseconds, by the ledger's own clock
 	chunks  int   // of its Left that were begun
+	retired bool  // it is in Ledger.bare
 }
 
 // Session is what is known of a session; false if nothing is.

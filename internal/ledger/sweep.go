@@ -93,9 +93,45 @@ func (l *Ledger) sweepFile(ops []Op, id FileID, tracked func(FileID) bool) []Op 
 
 func (l *Ledger) sweepSession(ops []Op, key uint64) []Op {
 	h := l.heads[key]
-	if h == nil || !h.known || !h.Closed || len(h.Files) > 0 || time.Duration(l.now.Load()-h.touched) <= Horizon {
+	if !h.over() || time.Duration(l.now.Load()-h.touched) <= Horizon {
 		return ops
 	}
+	return l.removeSession(ops, key, h)
+}
+
+// over reports whether a session is closed and no file names it, so that it may be forgotten.
+func (h *head) over() bool { return h != nil && h.known && h.Closed && len(h.Files) == 0 }
+
+// MaxBare bounds the closed sessions that are remembered although no file names them: those that came over
+// connections and requests, of which anybody can make many.
+const MaxBare = 1 << 14
+
+// retire puts a session in the line of those that are forgotten when there are too many.
+func (l *Ledger) retire(key uint64) {
+	if h := l.heads[key]; h.over() && !h.retired {
+		h.retired = true
+		l.bare = append(l.bare, key)
+	}
+}
+
+// bound forgets the closed sessions that are too many.
+func (l *Ledger) bound(ops []Op) []Op {
+	for len(l.bare) > MaxBare {
+		key := l.bare[0]
+		l.bare = l.bare[1:]
+		h := l.heads[key]
+		if h == nil {
+			continue
+		}
+		h.retired = false
+		if h.over() {
+			ops = l.removeSession(ops, key, h)
+		}
+	}
+	return ops
+}
+
+func (l *Ledger) removeSession(ops []Op, key uint64, h *head) []Op {
 	ops = append(ops, Op{Key: stateKey(key)})
 	l.overlay.forget(stateKey(key))
 	for n := range h.chunks {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelcol-agents/otelcol-agents/translate/session"
@@ -117,4 +118,32 @@ func TestSweepBeforeBegin(t *testing.T) {
 	require.NoError(t, l.Begin(t.Context(), nil))
 	require.NoError(t, l.Commit(t.Context(), ops))
 	require.False(t, open(t, store, late).First())
+}
+
+// Sessions that no file names can come in any number: the oldest closed ones are forgotten, open ones and those of
+// files are not.
+func TestBareSessionsAreBounded(t *testing.T) {
+	store := NewMemory()
+	l, err := Open(t.Context(), store, time.Unix(1, 0))
+	require.NoError(t, err)
+	state := func(id string, closed bool) session.State {
+		return session.State{Agent: "a", ID: id, Closed: closed, Live: true, Segments: 1}
+	}
+	commit := func(ops []Op) { require.NoError(t, l.Commit(t.Context(), ops)) }
+	commit(l.Fold([]session.Change{{Key: 1, State: state("open", false), Left: []uint64{7}}, {Key: 2, State: state("file", true)}}, nil,
+		File{Progress: Progress{ID: 9, Path: "/f"}, Sessions: []uint64{2}}))
+	for key := uint64(10); key < 10+MaxBare+100; key++ {
+		commit(l.Fold([]session.Change{{Key: key, State: state("s", true), Left: []uint64{key}}}, nil))
+	}
+	again, err := Open(t.Context(), store, time.Unix(2, 0))
+	require.NoError(t, err)
+	n := 0
+	for range again.Sessions() {
+		n++
+	}
+	assert.Equal(t, MaxBare+2, n)
+	for key, there := range map[uint64]bool{1: true, 2: true, 10: false, 109: false, 110: true} {
+		_, known := again.Session(key)
+		assert.Equal(t, there, known, "session %d", key)
+	}
 }
