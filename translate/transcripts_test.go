@@ -330,3 +330,37 @@ func TestManyRowsWithoutALauncher(t *testing.T) {
 	}
 	assert.EqualValues(t, rows, tokenSum(outs)["claude-sonnet-5"].Input)
 }
+
+// TestTranscriptRowsInAnyOrder: files grow side by side, and nobody says which is looked at first. What is final, and
+// how a call ended, must not depend on it.
+func TestTranscriptRowsInAnyOrder(t *testing.T) {
+	const rounds = 24
+	for name, files := range transcriptFolders(t) {
+		if strings.HasPrefix(name, "fork") {
+			continue // which of two sessions has what both hold, the order decides
+		}
+		t.Run(name, func(t *testing.T) {
+			want := foldSources(t, settings{}, files...)
+			rnd := rand.New(rand.NewPCG(2, uint64(len(name))))
+			for range rounds {
+				w := newWorld(t, files, settings{}, false)
+				w.run(w.order(rnd, true), rnd)
+				check(t, w.outs)
+				assert.Equal(t, tokenSum(want), tokenSum(w.outs))
+				assert.Equal(t, spanIDs(want), spanIDs(w.outs))
+				assert.Equal(t, callOutcomes(want), callOutcomes(w.outs))
+			}
+		})
+	}
+}
+
+// callOutcomes has how each call ended.
+func callOutcomes(outs []translate.Output) map[string]string {
+	all := map[string]string{}
+	for i := range outs {
+		if sp := outs[i].Span; sp != nil && sp.Tool != nil {
+			all[sp.Tool.CallID] = sp.Tool.Outcome
+		}
+	}
+	return all
+}

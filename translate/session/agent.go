@@ -48,7 +48,7 @@ type agent struct {
 	workflow    bool
 	lasting     bool   // a thread with a file of its own: only the session's end is its end
 	outcome     string // of the thread's latest turn
-	spoke       bool   // a row of its own was read
+	inline      bool   // a row of its own stands among the main agent's: it has no file of its own
 	began       int    // ordinal of its first row, of one without an id
 }
 
@@ -104,7 +104,6 @@ func (s *session) agentOf(rec *translate.Record, t int64) *agent {
 	}
 	if rec.Agent.Sidechain {
 		ag.place(t)
-		ag.spoke = true
 	}
 	if rec.Agent.Type != "" {
 		ag.name(rec.Agent.Type)
@@ -268,6 +267,9 @@ func (ag *agent) end(failed bool, t int64) {
 	}
 	if !ag.background && !ag.detached && ag.launcher != nil && !ag.launcher.done {
 		return // its launcher's result is still to come and may tell a failure
+	}
+	if ag.lags() {
+		return
 	}
 	ag.finish(t)
 }

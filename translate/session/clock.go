@@ -40,6 +40,7 @@ type feed struct {
 	// owned says that a timed record of the session's own came, not one that was copied.
 	owned  bool
 	copies bool // copied ones came
+	mains  bool // rows of the main agent came
 
 	ordinal   int64 // records without a time so far
 	lengths   int64 // sum of the durations of terminal records

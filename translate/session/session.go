@@ -221,6 +221,8 @@ func (s *session) accept(f *feed, rec *translate.Record, t int64, measured bool)
 		s.threadAgent(rec, t)
 	}
 	ag := s.agentOf(rec, t)
+	f.mains = f.mains || ag.main
+	ag.inline = ag.inline || rec.Agent.Sidechain && f.mains
 	s.correct(rec, ag)
 	g := s.segmentFor(rec, ag, t)
 	g.root.heard(s.a)

@@ -283,7 +283,7 @@ func (s *session) letGo(all bool) {
 // lags reports whether rows of a subagent are to be expected although the call that launched it has its
 // result: they stand in a file of their own.
 func (ag *agent) lags() bool {
-	if ag.spoke || ag.id == "" {
+	if ag.inline || ag.id == "" {
 		return false
 	}
 	for _, f := range ag.s.feeds {
