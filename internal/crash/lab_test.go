@@ -316,32 +316,20 @@ func (p *process) traces(ctx context.Context, td ptrace.Traces) error {
 }
 
 func (p *process) logs(ctx context.Context, ld plog.Logs) error {
-	if p.at(event{point: beforeLogs}) {
-		return errDead
-	}
-	var err error
-	switch p.lab.verdict(ctx, engine.Logs) {
-	case refuses, parts:
-		return errAway
-	case rejects:
-		err = errBranch
-	}
-	if p.dead.Load() {
-		return errDead
-	}
-	p.lab.backend.records(ld)
-	if p.at(event{point: afterLogs}) {
-		return errDead
-	}
-	return err
+	return p.deliver(ctx, engine.Logs, beforeLogs, afterLogs, func() { p.lab.backend.records(ld) })
 }
 
 func (p *process) metrics(ctx context.Context, md pmetric.Metrics) error {
-	if p.at(event{point: beforeMetrics}) {
+	return p.deliver(ctx, engine.Metrics, beforeMetrics, afterMetrics, func() { p.lab.backend.metrics(md) })
+}
+
+// deliver gives the backend what it takes whole or not at all.
+func (p *process) deliver(ctx context.Context, s engine.Signal, before, after point, keep func()) error {
+	if p.at(event{point: before}) {
 		return errDead
 	}
 	var err error
-	switch p.lab.verdict(ctx, engine.Metrics) {
+	switch p.lab.verdict(ctx, s) {
 	case refuses, parts:
 		return errAway
 	case rejects:
@@ -350,8 +338,8 @@ func (p *process) metrics(ctx context.Context, md pmetric.Metrics) error {
 	if p.dead.Load() {
 		return errDead
 	}
-	p.lab.backend.metrics(md)
-	if p.at(event{point: afterMetrics}) {
+	keep()
+	if p.at(event{point: after}) {
 		return errDead
 	}
 	return err

@@ -194,14 +194,10 @@ func (r *Report) series(want, got map[string]*Series, rules Rules) {
 			bad(key, "want %v count %d %v, got %v count %d %v", a.Value, a.Count, a.Buckets, b.Value, b.Count, b.Buckets)
 		}
 	}
-	// What a process says on both sides of a broken connection may be counted in part on both.
-	if totals(got, Lossy) > totals(want, Lossy)*lossyExcess {
+	if totals(got, Lossy) > totals(want, Lossy) {
 		bad("lossy lane", "more tokens than there were: %v instead of %v", totals(got, Lossy), totals(want, Lossy))
 	}
 }
-
-// lossyExcess is how much more than there was may be counted of the [Lossy] lane.
-const lossyExcess = 1.02
 
 func totals(all map[string]*Series, lane string) (sum float64) {
 	for _, s := range all {
