@@ -107,7 +107,7 @@ func (f *folder) from(said []voice.Said) (states []session.State) {
 			if end, ok := f.diaries.ends[key]; ok {
 				states = append(states, end)
 			} else if s, ok := f.ledger.Session(key); ok && s.Closed && s.Live && !f.sessions.Has(key) {
-				if m := f.recall(key); m != nil {
+				if m := f.remember(key); m != nil {
 					f.diaries.ends[key] = m.State
 					states = append(states, m.State)
 				}
@@ -235,11 +235,10 @@ func (f *folder) filedFirst() (keys []uint64) {
 		if !s.Live || len(s.Files) == 0 {
 			continue
 		}
-		if m := f.recall(key); m != nil && m.Format.OfFiles() {
+		if m := f.remember(key); m != nil && m.Format.OfFiles() {
 			keys = append(keys, key)
 		}
 	}
-	f.reborn = f.reborn[:0]
 	return keys
 }
 

@@ -243,11 +243,17 @@ func (f *folder) hand(p *piece, o *origin) {
 	if len(outs) == 0 && p == nil && len(ops) == 0 {
 		return
 	}
-	f.number++
+	f.pass(&parcel{outs: outs, piece: p, ops: ops})
 	for i := range changes {
 		f.changed(&changes[i])
 	}
-	e.outstanding.Add(1)
-	e.parcels <- &parcel{number: f.number, outs: outs, piece: p, ops: ops}
 	f.makeRoom()
+}
+
+// pass gives a parcel the next number and the delivery the parcel.
+func (f *folder) pass(p *parcel) {
+	f.number++
+	p.number = f.number
+	f.e.outstanding.Add(1)
+	f.e.parcels <- p
 }

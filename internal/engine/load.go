@@ -297,7 +297,7 @@ func (f *folder) needed() (keys []uint64) {
 
 // lose gives up an open session whose sources are gone.
 func (f *folder) lose(key uint64) []session.Change {
-	m := f.recall(key)
+	m := f.remember(key)
 	if m == nil {
 		return nil
 	}

@@ -40,23 +40,31 @@ func (f *folder) changed(c *session.Change) {
 	f.e.evicted.Add(1)
 }
 
-// recall gives what is remembered of a session that comes into memory.
-func (f *folder) recall(key uint64) *session.Memory {
-	var m *session.Memory
+// remember reads what is stored of a session; nil for nothing.
+func (f *folder) remember(key uint64) (m *session.Memory) {
 	f.e.insist(func() (err error) {
 		m, err = f.ledger.Recall(f.e.running, key)
 		return err
 	})
 	f.tellDamage()
+	return m
+}
+
+// recall gives what is remembered of a session that comes into memory.
+func (f *folder) recall(key uint64) *session.Memory {
+	m := f.remember(key)
 	if m == nil {
 		return nil
 	}
-	// The journal has all that came of its sessions, or what they go on from.
-	m.Rebuild = f.recovering || f.rebuilding[key] || !m.Live && !f.dismissed[key]
 	if from, ok := f.froms[key]; ok {
-		m.Rebuild, m.From = false, &from
+		m.From = &from
+		return m
 	}
-	if m.Rebuild && !f.rebuilding[key] && !f.recovering {
+	switch {
+	case f.recovering, f.rebuilding[key]:
+		m.Rebuild = true // the journal has all that came of its sessions, or what they go on from
+	case !m.Live && !f.dismissed[key]:
+		m.Rebuild = true
 		f.reborn = append(f.reborn, key) // what is folded now is all that there is of it
 	}
 	return m
@@ -185,8 +193,6 @@ func (f *folder) sweep(at int64) {
 	}
 	f.swept = at
 	if ops := f.ledger.Sweep(f.e.options.Batch.Now(), func(id ledger.FileID) bool { return f.files[id] != nil || f.e.inputOf(id) != nil }); len(ops) > 0 {
-		f.number++
-		f.e.outstanding.Add(1)
-		f.e.parcels <- &parcel{number: f.number, ops: ops}
+		f.pass(&parcel{ops: ops})
 	}
 }

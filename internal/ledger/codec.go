@@ -100,22 +100,13 @@ func (r *reader) fixed() uint64 {
 
 func (r *reader) float() float64 { return math.Float64frombits(r.fixed()) }
 
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	switch {
-	case n == 0:
-		r.fail(errShort)
-	case n < 0:
-		r.fail(errRange)
-	default:
-		r.b = r.b[n:]
-		return v
-	}
-	return 0
-}
+func (r *reader) uvarint() uint64 { return variable(r, binary.Uvarint) }
 
-func (r *reader) varint() int64 {
-	v, n := binary.Varint(r.b)
+func (r *reader) varint() int64 { return variable(r, binary.Varint) }
+
+// variable reads a number of variable length; read tells its length as encoding/binary does.
+func variable[T int64 | uint64](r *reader, read func([]byte) (T, int)) T {
+	v, n := read(r.b)
 	switch {
 	case n == 0:
 		r.fail(errShort)

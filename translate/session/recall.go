@@ -435,6 +435,11 @@ const maxBreaks = 1 << 8
 // breakOff closes the session by the clock.
 func (s *session) breakOff() {
 	s.noteBreak()
+	s.shut()
+}
+
+// shut closes the session while its sources go on.
+func (s *session) shut() {
 	s.pause()
 	s.close()
 }
@@ -622,8 +627,7 @@ func (a *Assembler) Rebuilt(key uint64) {
 	case had.Closed && s.nothingOpen():
 		s.dormant = true
 	case had.Closed:
-		s.pause()
-		s.close()
+		s.shut()
 		fallthrough
 	default:
 		s.broken = s.broken || had.Broken
@@ -645,8 +649,7 @@ func (a *Assembler) Rebuilt(key uint64) {
 // CloseAgain closes a session that is being rebuilt where it was closed before, by an event if broken.
 func (a *Assembler) CloseAgain(key uint64, broken bool) {
 	if s := a.keys[key]; s != nil {
-		s.pause()
-		s.close()
+		s.shut()
 		s.broken = s.broken || broken
 	}
 }
@@ -778,7 +781,7 @@ func (a *Assembler) Lose(m *Memory) Change {
 	if hasTerminal(m.Format) {
 		errType = "incomplete_stream"
 	}
-	base := sums{list: m.Counted}
+	counted := sums{list: slices.Clone(m.Counted)}
 	for i := range c.State.Refs {
 		r := &c.State.Refs[i]
 		key := spanKey(r.Trace, r.Root)
@@ -799,19 +802,15 @@ func (a *Assembler) Lose(m *Memory) Change {
 		step(translate.Step{Metric: translate.MetricSegments, Value: 1})
 	}
 	sessions := translate.Step{Metric: translate.MetricSessions, Value: 1, Label: translate.OutcomeIncomplete, ErrType: errType, Agent: m.Agent}
-	if counted := base.find(seriesOf(&sessions)); len(c.Left) > 0 && counted.N == 0 {
+	if of := counted.at(seriesOf(&sessions)); len(c.Left) > 0 && of.N == 0 {
+		of.N, of.Value = 1, 1
 		step(sessions)
 	}
-	active := seriesOf(&translate.Step{Metric: translate.MetricActive, Agent: m.Agent})
-	if n := base.find(active).Value; n > 0 {
-		step(translate.Step{Metric: translate.MetricActive, Value: -n})
+	if of := counted.at(seriesOf(&translate.Step{Metric: translate.MetricActive, Agent: m.Agent})); of.Value > 0 {
+		step(translate.Step{Metric: translate.MetricActive, Value: -of.Value})
+		of.Value = 0
 	}
-	c.State.Counted = slices.Clone(m.Counted)
-	for i := range c.State.Counted {
-		if c.State.Counted[i].Series == active {
-			c.State.Counted[i].Value = 0
-		}
-	}
+	c.State.Counted = counted.list
 	return c
 }
 
